@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * source.h - where a stream of samples comes from
+ *
+ *   source_open() -> source_start() -> source_read() ... -> source_stop() -> source_close()
+ *
+ * A source fills the memory it is given and knows nothing of rings or disks. One table of hooks
+ * (struct source_ops) a driver; source_open() finds the driver by the name's prefix:
+ *
+ *   sim:  file:PATH  -  dev:PATH  vsib:PATH          details behind the name: vsib:/dev/vsib,mode=0,skip=1
+ *                                                    (",," is a literal comma in a path)
+ * Threads:  open and close by the thread that sets up; start, read and stop by the reader thread alone.
+ *           source_interrupt() and the counters of struct source_stats may be used by any thread.
+ * Ordering: the counters are relaxed atomics, each exact by itself, written by the reader thread.
+ * Errors:   -errno, and the sentence for the user in source->error: what was asked, what happened,
+ *           what to do.
+ */
+#ifndef VSIB_DRIVERS_SOURCE_H
+#define VSIB_DRIVERS_SOURCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SOURCE_ERROR_LEN 512
+
+/* source_read() results besides a byte count; no errno of a device has these values */
+#define SOURCE_END     0        /* the stream is over, nothing more will come */
+#define SOURCE_NOT_YET (-11)    /* -EAGAIN: no data until the deadline, or interrupted; ask again */
+
+struct source;
+
+/* What source_read() says besides the bytes. */
+struct source_mark {
+	uint64_t lost_bytes;    /* bytes of the stream lost just before this data; 0 = none */
+	int64_t utc_ns;         /* time of the first byte when the data tell it; 0 = not known */
+	bool is_estimated;      /* lost_bytes was concluded from the clock, not counted by the device */
+};
+
+struct source_config {
+	uint64_t rate_bps;      /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
+	int64_t start_utc_ns;   /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
+	uint64_t start_offset;  /* reserved positions before the stream's first byte; 0 */
+};
+
+/* Any thread reads, the reader thread writes (relaxed). */
+struct source_stats {
+	_Atomic uint64_t received_bytes;  /* delivered by source_read() */
+	_Atomic uint64_t lost_bytes;      /* sum of mark.lost_bytes */
+	_Atomic uint64_t estimated_bytes; /* the part of lost_bytes that was concluded from the clock */
+	_Atomic uint64_t device_fill_bytes;      /* fill of the device's own ring at the last turn */
+	_Atomic uint64_t device_fill_max_bytes;  /* highest fill of it seen in this run */
+	_Atomic uint64_t device_ring_bytes;      /* size of the device's own ring; 0 = none or unknown */
+	_Atomic uint64_t wait_count;      /* turns in which the device had nothing yet ("usleeps") */
+	_Atomic uint64_t marker_count;    /* 1PPS markers seen where they belong */
+	_Atomic uint64_t marker_missing_count;   /* 1PPS markers absent where they belong */
+};
+
+struct source_ops {
+	const char *prefix;     /* "sim:", "-" ... what the name begins with */
+	const char *summary;    /* one line for --help: "sim:[,rate=..]  the simulator ..." */
+	int (*open)(struct source *source, const struct source_config *config);
+	int (*start)(struct source *source);
+	ssize_t (*read)(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+			struct source_mark *mark);
+	void (*stop)(struct source *source);
+	void (*close)(struct source *source);
+};
+
+struct source {
+	const struct source_ops *ops;
+	void *state;            /* the driver's own, allocated by open, freed by close */
+	char *name;             /* as given on the command line */
+	char *path;             /* the part between prefix and details, ",," undone; never NULL */
+	char *details;          /* the rest, "key=value,key=value"; never NULL */
+	char error[SOURCE_ERROR_LEN];   /* the last error as a sentence */
+	char note[SOURCE_ERROR_LEN];    /* set by open: something the user should know; "" = nothing */
+	struct source_stats stats;
+	uint64_t rate_bps;      /* rate of the stream when known (given or from mode and clock); 0 = unknown */
+	bool can_wait;          /* true: never loses when it is read late (file, FIFO, sim without rate) */
+	bool is_paced_by_us;    /* true: -r paces it (sim, file); false: -r is only a check */
+	uint32_t word_bytes;    /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
+	size_t frame_bytes;     /* frame length when known, else 0: blocks become multiples of it */
+	dev_t device;           /* st_rdev of a character device, else 0: finds its NUMA node */
+	int64_t start_utc_ns;   /* set by start: moment of the first sample; 0 = when it is read */
+	_Atomic bool is_interrupted;    /* set by source_interrupt() */
+};
+
+/**
+ * source_open() - find the driver, take the details apart, open the device
+ * @out:    the source; also set when opening failed after the name was understood, so that
+ *          (*out)->error can be shown; source_close() it in every case
+ * @name:   source name with details
+ *
+ * Nothing flows yet: a board is not started, a FIFO not read. A FIFO is opened without waiting for its writer.
+ * Return: 0; -EINVAL unknown source or detail; -ENOENT, -EACCES ... from the device; -ENOMEM (*out is NULL).
+ */
+int source_open(struct source **out, const char *name, const struct source_config *config);
+
+/**
+ * source_start() - let the stream flow; called when ring and disks are ready ("armed")
+ *
+ * For vsib it waits for the right moment and starts the board; it ends early with -EINTR after source_interrupt().
+ * Thread: reader. Return: 0 or -errno.
+ */
+int source_start(struct source *source);
+
+/**
+ * source_read() - the next bytes of the stream
+ * @buf:         memory to fill
+ * @len:         its length, > 0
+ * @deadline_ns: CLOCK_MONOTONIC; the call returns soon after it even when nothing came
+ * @mark:        always written: what was lost before these bytes
+ *
+ * May return before @buf is full. EINTR, EAGAIN, short and (where the device means "not yet" by it) zero
+ * reads are dealt with inside; a device that returns more than asked or an unknown error is an error.
+ * Thread: reader.
+ * Return: bytes (> 0); SOURCE_END; SOURCE_NOT_YET; another -errno with source->error set.
+ */
+ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+		    struct source_mark *mark);
+
+/** source_stop() - stop the flow (a board stops its DMA); idempotent. Thread: reader. */
+void source_stop(struct source *source);
+
+/** source_close() - stop and free; NULL is fine */
+void source_close(struct source *source);
+
+/**
+ * source_interrupt() - make a waiting source_start() or source_read() return soon
+ *
+ * Any thread, also more than once, async-signal-safe. A read() that the kernel holds is ended by a signal the caller
+ * sends to the reader thread; the driver then sees EINTR and this flag.
+ */
+void source_interrupt(struct source *source);
+
+/** source_detail() - takes "key=value" details one by one; see source.c. For drivers. */
+struct source_detail { const char *key; const char *value; };
+
+/**
+ * source_next_detail() - walks source->details
+ * @cursor: starts as NULL; kept between calls; @buf holds key and value
+ * Return: true and @detail filled; false at the end. A detail without '=' has value "".
+ */
+bool source_next_detail(const struct source *source, const char **cursor, char *buf, size_t buf_len,
+			struct source_detail *detail);
+
+/** source_fail() - writes source->error like printf and returns -@error; for drivers */
+int source_fail(struct source *source, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** source_table() - the drivers, NULL terminated, for --help */
+const struct source_ops *const *source_table(void);
+
+#endif

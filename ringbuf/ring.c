@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ringbuf/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ringbuf/bell.h"
+#include "ringbuf/queue.h"
+
+#define CACHE_LINE 64
+
+/*
+ * The word on top of the stack of free blocks: block number in the low half, a count in the high half that
+ * changes with every push and pop, so that a compare-and-swap can't mistake a block that went and came
+ * back for one that stayed.
+ */
+#define TOP_BLOCK(top)      ((uint32_t)(top))
+#define TOP_NEW(top, block) ((((top) >> 32) + 1) << 32 | (block))
+
+struct block {
+	_Atomic uint32_t next_free;     /* below this one on the free stack; the pusher writes */
+	_Atomic uint32_t next_in_run;   /* RING_NONE, RING_END or a block; the producer writes */
+	size_t bytes;                   /* used bytes; the producer writes before the put */
+};
+
+struct sleeper {
+	alignas(CACHE_LINE) struct bell bell;
+};
+
+struct ring {
+	/* constant after ring_create() */
+	char *memory;
+	char *labels;
+	size_t block_bytes;
+	size_t label_stride;
+	uint32_t block_count;
+	uint32_t queue_count;
+	struct block *blocks;
+	struct queue **queues;          /* [queue_count] is the rescue queue */
+	struct sleeper *sleepers;       /* [queue_count] is the producer's */
+
+	/* consumers write */
+	alignas(CACHE_LINE) _Atomic uint64_t free_top;
+	_Atomic uint64_t returned_count;
+	_Atomic uint64_t returned_bytes;
+	_Atomic bool has_rescued;       /* runs may be owned by somebody else than they were put to */
+
+	/* the producer writes */
+	alignas(CACHE_LINE) _Atomic uint64_t taken_count;
+	_Atomic uint64_t put_bytes;
+	_Atomic uint64_t high_water_bytes;
+	_Atomic int64_t high_water_ns;
+};
+
+static void *alloc_lines(size_t count, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - CACHE_LINE)
+		return NULL;
+	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	p = aligned_alloc(CACHE_LINE, bytes ? bytes : CACHE_LINE);
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+static int create_parts(struct ring *ring)
+{
+	ring->blocks = alloc_lines(ring->block_count, sizeof(ring->blocks[0]));
+	ring->labels = alloc_lines(ring->block_count, ring->label_stride);
+	ring->sleepers = alloc_lines(ring->queue_count + (size_t)1, sizeof(ring->sleepers[0]));
+	ring->queues = calloc(ring->queue_count + (size_t)1, sizeof(struct queue *));
+	if (!ring->blocks || !ring->labels || !ring->sleepers || !ring->queues)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= ring->queue_count; i++) {
+		int ret = queue_create(&ring->queues[i], ring->block_count);
+
+		if (ret < 0)
+			return ret;
+		bell_init(&ring->sleepers[i].bell);
+	}
+	for (uint32_t b = 0; b < ring->block_count; b++) {
+		atomic_init(&ring->blocks[b].next_free, b + 1 < ring->block_count ? b + 1 : RING_NONE);
+		atomic_init(&ring->blocks[b].next_in_run, RING_NONE);
+	}
+	return 0;
+}
+
+int ring_create(struct ring **out, const struct ring_config *config)
+{
+	struct ring *ring;
+	int ret;
+
+	*out = NULL;
+	if (!config->memory || config->block_bytes == 0 || config->block_count == 0 ||
+	    config->block_count > RING_BLOCK_COUNT_MAX || config->queue_count == 0 ||
+	    config->queue_count >= RING_PRODUCER)
+		return -EINVAL;
+	ring = alloc_lines(1, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	ring->memory = config->memory;
+	ring->block_bytes = config->block_bytes;
+	ring->block_count = config->block_count;
+	ring->queue_count = config->queue_count;
+	ring->label_stride = (config->label_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	ret = create_parts(ring);
+	if (ret < 0) {
+		ring_free(ring);
+		return ret;
+	}
+	*out = ring;
+	return 0;
+}
+
+void ring_free(struct ring *ring)
+{
+	if (!ring)
+		return;
+	for (uint32_t i = 0; ring->queues && i <= ring->queue_count; i++)
+		queue_free(ring->queues[i]);
+	free(ring->queues);
+	free(ring->sleepers);
+	free(ring->labels);
+	free(ring->blocks);
+	free(ring);
+}
+
+void *ring_data(const struct ring *ring, uint32_t block)
+{
+	assert(block < ring->block_count);
+	return ring->memory + block * ring->block_bytes;
+}
+
+void *ring_label(const struct ring *ring, uint32_t block)
+{
+	assert(block < ring->block_count);
+	return ring->labels + block * ring->label_stride;
+}
+
+size_t ring_bytes(const struct ring *ring, uint32_t block)
+{
+	return ring->blocks[block].bytes;
+}
+
+size_t ring_block_bytes(const struct ring *ring)
+{
+	return ring->block_bytes;
+}
+
+uint32_t ring_block_count(const struct ring *ring)
+{
+	return ring->block_count;
+}
+
+uint32_t ring_take(struct ring *ring)
+{
+	/* ROOM, second half: the last owner's reads of this block are over */
+	uint64_t top = atomic_load_explicit(&ring->free_top, memory_order_acquire);
+	uint32_t block, below;
+
+	do {
+		block = TOP_BLOCK(top);
+		if (block == RING_NONE)
+			return RING_NONE;
+		/* relaxed: written before the push that we acquired; if it is stale, the count in top has moved */
+		below = atomic_load_explicit(&ring->blocks[block].next_free, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(&ring->free_top, &top, TOP_NEW(top, below),
+							memory_order_acquire,
+							memory_order_acquire));
+	/* relaxed: only we write it, others look */
+	atomic_store_explicit(&ring->taken_count,
+			      atomic_load_explicit(&ring->taken_count, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&ring->blocks[block].next_in_run, RING_NONE, memory_order_relaxed);
+	ring->blocks[block].bytes = 0;
+	return block;
+}
+
+uint32_t ring_free_count(const struct ring *ring)
+{
+	/* relaxed: a figure; returned first, so that a race shows too few free, never too many */
+	uint64_t returned = atomic_load_explicit(&ring->returned_count, memory_order_relaxed);
+	uint64_t taken = atomic_load_explicit(&ring->taken_count, memory_order_relaxed);
+
+	return taken - returned < ring->block_count ?
+		ring->block_count - (uint32_t)(taken - returned) : 0;
+}
+
+/* Producer: the level rises here and nowhere else, so its maximum is found here and is exact. */
+static void raise_level(struct ring *ring, size_t bytes)
+{
+	/* relaxed: put_bytes and high_water_bytes are ours */
+	uint64_t put = atomic_load_explicit(&ring->put_bytes, memory_order_relaxed) + bytes;
+	uint64_t high = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
+	/* relaxed: returned_bytes alone matters here; a block is counted before it can be taken (see give_back) */
+	uint64_t held = put - atomic_load_explicit(&ring->returned_bytes, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->put_bytes, put, memory_order_relaxed);
+	if (held > high) {
+		struct timespec now;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		atomic_store_explicit(&ring->high_water_bytes, held, memory_order_relaxed);
+		atomic_store_explicit(&ring->high_water_ns,
+				      now.tv_sec * INT64_C(1000000000) + now.tv_nsec,
+				      memory_order_relaxed);
+	}
+}
+
+static struct bell *bell_of(struct ring *ring, uint32_t who)
+{
+	return &ring->sleepers[who == RING_PRODUCER ? ring->queue_count : who].bell;
+}
+
+static void wake_consumers(struct ring *ring)
+{
+	for (uint32_t i = 0; i < ring->queue_count; i++)
+		bell_ring(&ring->sleepers[i].bell);
+}
+
+/*
+ * Producer: tell the owner of a run that it has grown. The owner is the consumer it was put to, unless runs have
+ * been rescued: then anybody. The order of has_rescued against the chain must be the same for all threads
+ * (seq_cst here, in ring_append(), ring_next() and ring_hand_over()): either we see the flag and wake everybody,
+ * or the new owner, who looks at the chain after the flag was set, sees the block.
+ */
+static void wake_owner(struct ring *ring, uint32_t queue)
+{
+	if (queue == RING_RESCUE ||
+	    atomic_load_explicit(&ring->has_rescued, memory_order_seq_cst))
+		wake_consumers(ring);
+	else
+		bell_ring(bell_of(ring, queue));
+}
+
+static struct queue *queue_of(const struct ring *ring, uint32_t queue)
+{
+	assert(queue == RING_RESCUE || queue < ring->queue_count);
+	return ring->queues[queue == RING_RESCUE ? ring->queue_count : queue];
+}
+
+static void fill_block(struct ring *ring, uint32_t block, size_t bytes, bool is_last)
+{
+	assert(bytes > 0 && bytes <= ring->block_bytes);
+	ring->blocks[block].bytes = bytes;
+	if (is_last) /* relaxed: the put or append that follows releases it */
+		atomic_store_explicit(&ring->blocks[block].next_in_run, RING_END, memory_order_relaxed);
+	raise_level(ring, bytes);
+}
+
+void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last)
+{
+	fill_block(ring, block, bytes, is_last);
+	if (queue == RING_RESCUE)
+		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	queue_put(queue_of(ring, queue), block); /* DATA, first half */
+	wake_owner(ring, queue);
+}
+
+void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
+		 bool is_last)
+{
+	fill_block(ring, block, bytes, is_last);
+	/* DATA, first half: the block is whole before it is seen in the chain; seq_cst for wake_owner() */
+	atomic_store_explicit(&ring->blocks[previous].next_in_run, block, memory_order_seq_cst);
+	wake_owner(ring, queue);
+}
+
+void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last)
+{
+	atomic_store_explicit(&ring->blocks[last].next_in_run, RING_END, memory_order_seq_cst);
+	wake_owner(ring, queue);
+}
+
+uint32_t ring_claim(struct ring *ring, uint32_t queue)
+{
+	uint32_t block = queue_take(queue_of(ring, queue)); /* DATA, second half */
+
+	return block == QUEUE_EMPTY ? RING_NONE : block;
+}
+
+uint32_t ring_next(const struct ring *ring, uint32_t block)
+{
+	/* DATA, second half: the block named here is whole; seq_cst for wake_owner() */
+	return atomic_load_explicit(&ring->blocks[block].next_in_run, memory_order_seq_cst);
+}
+
+void ring_give_back(struct ring *ring, uint32_t block)
+{
+	uint64_t top = atomic_load_explicit(&ring->free_top, memory_order_relaxed);
+
+	/* relaxed: counted before the push below releases it, so the producer never takes a block not yet counted */
+	atomic_fetch_add_explicit(&ring->returned_bytes, ring->blocks[block].bytes,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&ring->returned_count, 1, memory_order_relaxed);
+	do {
+		atomic_store_explicit(&ring->blocks[block].next_free, TOP_BLOCK(top),
+				      memory_order_relaxed);
+		/* ROOM, first half: our reads of the block come before this */
+	} while (!atomic_compare_exchange_weak_explicit(&ring->free_top, &top, TOP_NEW(top, block),
+							memory_order_release,
+							memory_order_relaxed));
+	bell_ring(bell_of(ring, RING_PRODUCER));
+}
+
+void ring_hand_over(struct ring *ring, uint32_t first)
+{
+	/* before the put, so that whoever claims the run looks at its chain after this; see wake_owner() */
+	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	queue_put(queue_of(ring, RING_RESCUE), first);
+	wake_consumers(ring);
+}
+
+uint32_t ring_rescue(struct ring *ring, uint32_t queue)
+{
+	uint32_t moved_count = 0, block;
+
+	assert(queue != RING_RESCUE);
+	while ((block = ring_claim(ring, queue)) != RING_NONE) {
+		ring_hand_over(ring, block);
+		moved_count++;
+	}
+	return moved_count;
+}
+
+uint32_t ring_queue_length(const struct ring *ring, uint32_t queue)
+{
+	return queue_length(queue_of(ring, queue));
+}
+
+struct ring_level ring_level(const struct ring *ring)
+{
+	struct ring_level level;
+	/* relaxed: figures to look at; returned first, so that held never comes out negative */
+	uint64_t returned = atomic_load_explicit(&ring->returned_bytes, memory_order_relaxed);
+
+	level.held_bytes = atomic_load_explicit(&ring->put_bytes, memory_order_relaxed) - returned;
+	level.high_water_bytes = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
+	level.high_water_ns = atomic_load_explicit(&ring->high_water_ns, memory_order_relaxed);
+	return level;
+}
+
+uint32_t ring_listen(struct ring *ring, uint32_t who)
+{
+	return bell_listen(bell_of(ring, who));
+}
+
+bool ring_sleep(struct ring *ring, uint32_t who, uint32_t ticket, int64_t deadline_ns)
+{
+	return bell_sleep(bell_of(ring, who), ticket, deadline_ns);
+}
+
+void ring_wake(struct ring *ring, uint32_t who)
+{
+	bell_ring(bell_of(ring, who));
+}
+
+void ring_wake_all(struct ring *ring)
+{
+	wake_consumers(ring);
+	ring_wake(ring, RING_PRODUCER);
+}
