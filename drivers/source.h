@@ -24,7 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SOURCE_ERROR_LEN 512
+#define SOURCE_ERROR_LEN  512
+#define SOURCE_DETAIL_LEN 256   /* longest "key=value" */
 
 /* source_read() results besides a byte count; no errno of a device has these values */
 #define SOURCE_END     0        /* the stream is over, nothing more will come */
@@ -61,6 +62,9 @@ struct source_stats {
 struct source_ops {
 	const char *prefix;     /* "sim:", "-" ... what the name begins with */
 	const char *summary;    /* one line for --help: "sim:[,rate=..]  the simulator ..." */
+	const char *keys;       /* the details it knows: "rate seed"; others are refused before open; NULL = none */
+	bool takes_path;        /* a path must follow the prefix; false: what follows are details at once */
+	/* what follows may be NULL except read; close is called when state is set, also after a failed open */
 	int (*open)(struct source *source, const struct source_config *config);
 	int (*start)(struct source *source);
 	ssize_t (*read)(struct source *source, void *buf, size_t len, int64_t deadline_ns,
@@ -76,7 +80,7 @@ struct source {
 	char *path;             /* the part between prefix and details, ",," undone; never NULL */
 	char *details;          /* the rest, "key=value,key=value"; never NULL */
 	char error[SOURCE_ERROR_LEN];   /* the last error as a sentence */
-	char note[SOURCE_ERROR_LEN];    /* set by open: something the user should know; "" = nothing */
+	char note[SOURCE_ERROR_LEN];    /* what the user should know from the last open, start, read or stop; "" = nothing */
 	struct source_stats stats;
 	uint64_t rate_bps;      /* rate of the stream when known (given or from mode and clock); 0 = unknown */
 	bool can_wait;          /* true: never loses when it is read late (file, FIFO, sim without rate) */
@@ -84,20 +88,30 @@ struct source {
 	uint32_t word_bytes;    /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;     /* frame length when known, else 0: blocks become multiples of it */
 	dev_t device;           /* st_rdev of a character device, else 0: finds its NUMA node */
-	int64_t start_utc_ns;   /* set by start: moment of the first sample; 0 = when it is read */
+	int64_t start_utc_ns;   /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
+				   it, with a note, when the first sample comes a second early or late */
+	bool is_started;        /* between start and stop; reader thread */
 	_Atomic bool is_interrupted;    /* set by source_interrupt() */
 };
 
 /**
  * source_open() - find the driver, take the details apart, open the device
- * @out:    the source; also set when opening failed after the name was understood, so that
- *          (*out)->error can be shown; source_close() it in every case
+ * @out:    the source; also set when opening failed, so that (*out)->error can be shown;
+ *          source_close() it in every case
  * @name:   source name with details
  *
  * Nothing flows yet: a board is not started, a FIFO not read. A FIFO is opened without waiting for its writer.
  * Return: 0; -EINVAL unknown source or detail; -ENOENT, -EACCES ... from the device; -ENOMEM (*out is NULL).
  */
 int source_open(struct source **out, const char *name, const struct source_config *config);
+
+/**
+ * source_open_with() - the same with a driver that isn't in the table; for tests and programs with their own
+ * @ops:  the driver; must outlive the source
+ * @name: with @ops->prefix in front, as for source_open()
+ */
+int source_open_with(struct source **out, const struct source_ops *ops, const char *name,
+		     const struct source_config *config);
 
 /**
  * source_start() - let the stream flow; called when ring and disks are ready ("armed")
@@ -112,10 +126,12 @@ int source_start(struct source *source);
  * @buf:         memory to fill
  * @len:         its length, > 0
  * @deadline_ns: CLOCK_MONOTONIC; the call returns soon after it even when nothing came
- * @mark:        always written: what was lost before these bytes
+ * @mark:        always written: what was lost before these bytes; with SOURCE_END or an error: what was
+ *               lost behind the last ones; nothing with SOURCE_NOT_YET
  *
  * May return before @buf is full. EINTR, EAGAIN, short and (where the device means "not yet" by it) zero
  * reads are dealt with inside; a device that returns more than asked or an unknown error is an error.
+ * After source_interrupt() it doesn't wait any more, but still hands over what is there at once.
  * Thread: reader.
  * Return: bytes (> 0); SOURCE_END; SOURCE_NOT_YET; another -errno with source->error set.
  */
@@ -136,22 +152,46 @@ void source_close(struct source *source);
  */
 void source_interrupt(struct source *source);
 
-/** source_detail() - takes "key=value" details one by one; see source.c. For drivers. */
+/* ---- for drivers ---- */
+
 struct source_detail { const char *key; const char *value; };
 
 /**
- * source_next_detail() - walks source->details
- * @cursor: starts as NULL; kept between calls; @buf holds key and value
+ * source_next_detail() - walks source->details, "key=value" by "key=value"
+ * @cursor: starts as NULL; kept between calls
+ * @buf:    holds key and value; SOURCE_DETAIL_LEN bytes are always enough
+ *
+ * Unknown keys never get here: source_open() has compared all with ops->keys.
  * Return: true and @detail filled; false at the end. A detail without '=' has value "".
  */
 bool source_next_detail(const struct source *source, const char **cursor, char *buf, size_t buf_len,
 			struct source_detail *detail);
 
-/** source_fail() - writes source->error like printf and returns -@error; for drivers */
+/**
+ * source_detail_bytes(), _rate(), _time(), _frequency(), _count() - the value of a detail, see units.h
+ * Return: 0; -EINVAL or -ERANGE with source->error set.
+ */
+int source_detail_bytes(struct source *source, const struct source_detail *detail, uint64_t *bytes);
+int source_detail_rate(struct source *source, const struct source_detail *detail, uint64_t *bps);
+int source_detail_time(struct source *source, const struct source_detail *detail, int64_t *ns);
+int source_detail_frequency(struct source *source, const struct source_detail *detail, uint64_t *hz);
+int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
+			uint64_t max);
+
+/** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
+void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** source_fail() - writes source->error like printf, the source's name in front, and returns -@error */
 int source_fail(struct source *source, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /** source_table() - the drivers, NULL terminated, for --help */
 const struct source_ops *const *source_table(void);
+
+extern const struct source_ops source_sim;      /* sim.c */
+extern const struct source_ops source_file;     /* file.c */
+extern const struct source_ops source_stdin;    /* file.c */
+extern const struct source_ops source_dev;      /* dev.c */
+extern const struct source_ops source_vsib;     /* vsib.c */
 
 #endif

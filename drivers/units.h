@@ -18,7 +18,8 @@
 
 /**
  * units_parse_bytes() - a size: "4096", "64Ki", "1.5G", "4GiB", "16MB"
- * @text:  bare number = bytes; k M G T P decimal, Ki Mi Gi Ti Pi binary; a trailing B is allowed
+ * @text:  bare number = bytes; k M G T P E decimal, Ki Mi Gi Ti Pi Ei binary; a trailing B is allowed;
+ *         K is taken for k, 1000
  * @bytes: set only on success
  *
  * A fraction is allowed when a suffix makes it a whole number of bytes ("1.5k", not "1.5").
@@ -29,7 +30,7 @@ int units_parse_bytes(const char *text, uint64_t *bytes);
 /**
  * units_parse_rate() - a rate: "512", "512M", "1.6Gbps", "64MB/s", "32MiB/s", "8000bps"
  * @text: bare number = Mbit/s; k M G T decimal and Ki Mi Gi Ti binary multiples of bit/s (an
- *        optional "bps" behind), or of byte/s when "B/s" stands behind
+ *        optional "bps" or "bit/s" behind), or of byte/s when "B/s" stands behind
  * @bps:  bits per second, rounded to the nearest; set only on success
  *
  * Return: 0; -EINVAL when it doesn't parse or is zero; -ERANGE when it doesn't fit.
@@ -37,8 +38,18 @@ int units_parse_bytes(const char *text, uint64_t *bytes);
 int units_parse_rate(const char *text, uint64_t *bps);
 
 /**
+ * units_parse_frequency() - a clock: "32M", "32MHz", "12.5MHz", "32000000"
+ * @text: bare number = Hz, multiples as for a size; must come out as whole Hz
+ * @hz:   set only on success
+ *
+ * Return: 0; -EINVAL when it doesn't parse or is zero; -ERANGE when it doesn't fit.
+ */
+int units_parse_frequency(const char *text, uint64_t *hz);
+
+/**
  * units_parse_time() - a time span: "90", "30s", "1.5s", "500ms", "10m", "8h", "1h30m", "2d"
- * @text: bare number = seconds; ns us ms s m h d, largest first when combined
+ * @text: bare number = seconds; ns us ms s m h d, largest first when combined; a fraction only in
+ *        the last part
  * @ns:   nanoseconds; set only on success
  *
  * Return: 0; -EINVAL; -ERANGE.
@@ -76,13 +87,17 @@ char *units_format_utc(char *buf, int64_t utc_ns);
 #define UNITS_TEXT_LEN 32
 char *units_format_bytes(char *buf, uint64_t bytes);
 
-/** units_format_size() - "256 MiB", "4 KiB", "1000 B": binary when it comes out even, for rings and blocks */
+/**
+ * units_format_size() - "256 MiB", "4 KiB", "1000 B", "144 MB": exact, for rings and blocks
+ *
+ * Binary when that comes out even in four digits, else decimal when that does, else bytes.
+ */
 char *units_format_size(char *buf, uint64_t bytes);
 
 /** units_format_time() - "1h30m", "12.4 s", "30 ms": for people; @buf as for units_format_bytes() */
 char *units_format_time(char *buf, int64_t ns);
 
-/** units_bytes_at() - floor(bps x ns / 8e9) bytes without overflow (128-bit inside); 0 for ns < 0 */
+/** units_bytes_at() - floor(bps x ns / 8e9) bytes (128-bit inside, at most UINT64_MAX); 0 for ns < 0 */
 uint64_t units_bytes_at(uint64_t bps, int64_t ns);
 
 /** units_time_for() - ceil(bytes x 8e9 / bps) ns without overflow; INT64_MAX when bps is 0 or it doesn't fit */

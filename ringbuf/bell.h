@@ -6,9 +6,12 @@
  *   waker:    put the thing into the queue; bell_ring(b)
  *
  * Threads:  any number of wakers, any number of sleepers.
- * Ordering: bell_ring() comes after the put and bell_listen() before the look. Both sides meet in the
- *           sequentially consistent order of count and sleeper_count: either the waker sees the
- *           sleeper, or the sleeper sees the new count and doesn't sleep. No wake-up is lost.
+ * Ordering: bell_ring() comes after the put and bell_listen() before the look. Both sides change one and the same
+ *           word: either the sleeper announces itself first, then the ring sees that and wakes it; or the bell
+ *           rings first, then the sleeper sees a new count, doesn't sleep, and sees what was put (release in
+ *           bell_ring(), acquire in bell_listen() and bell_sleep()). No wake-up is lost.
+ * Cost:     the first ring after somebody lay down takes the announcement back and makes the system call; those that
+ *           follow before the sleeper is up again are one atomic operation each.
  */
 #ifndef VSIB_RINGBUF_BELL_H
 #define VSIB_RINGBUF_BELL_H
@@ -18,8 +21,8 @@
 #include <stdint.h>
 
 struct bell {
-	_Atomic uint32_t count;         /* rings so far; wraps: only its change matters; wakers write */
-	_Atomic uint32_t sleeper_count; /* threads inside bell_sleep(); sleepers write */
+	_Atomic uint32_t word;  /* bit 0: somebody sleeps or is about to; above it the rings so far, which wrap:
+				   only their change matters, within one listen, look and sleep */
 };
 
 void bell_init(struct bell *bell);
@@ -36,7 +39,7 @@ uint32_t bell_listen(struct bell *bell);
  */
 bool bell_sleep(struct bell *bell, uint32_t ticket, int64_t deadline_ns);
 
-/** bell_ring() - wake every sleeper; one atomic addition when nobody sleeps */
+/** bell_ring() - wake every sleeper; no system call when nobody sleeps */
 void bell_ring(struct bell *bell);
 
 #endif

@@ -142,7 +142,7 @@ int memory_allow(struct memory *memory, const struct memory_config *config)
 	uint64_t room = available, group = all_cgroups_room(), reserve, huge = 0;
 	const char *what = "available memory";
 
-	if (config->use_huge_pages)
+	if (config->use_huge_pages || config->require_huge_pages)
 		huge = free_huge_bytes();
 	if (huge >= config->bytes)
 		return 0; /* set aside already: takes nothing from anybody */
@@ -209,6 +209,7 @@ static int touch(char *base, size_t bytes, bool is_hugetlb)
 	int ret = 0;
 
 	count = count < TOUCHER_MAX ? count : TOUCHER_MAX;
+	/* bytes is a whole number of huge pages, so this makes at most count shares */
 	share = (bytes / count + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
 	for (size_t at = 0; at < bytes; at += share) {
 		struct toucher *t = &touchers[started];
@@ -238,7 +239,9 @@ static int touch(char *base, size_t bytes, bool is_hugetlb)
 
 /*
  * Asks the kernel directly: libnuma's wrapper prints to stderr by itself when a container refuses the call, and
- * returns memory in every case, so its answer would prove nothing.
+ * returns memory in every case, so its answer would prove nothing. Preferred, not bound: on a node that is too
+ * full a bound mapping is touched until the out-of-memory killer comes; this one goes on elsewhere, and
+ * memory_map() says so.
  */
 static void bind_to_node(struct memory *memory, int node)
 {
@@ -248,8 +251,8 @@ static void bind_to_node(struct memory *memory, int node)
 	if (node < 0 || (size_t)node >= bits * 16 || numa_available() < 0)
 		return;
 	mask[(size_t)node / bits] = 1UL << ((size_t)node % bits);
-	if (mbind(memory->base, memory->bytes, MPOL_BIND, mask, bits * 16, 0) < 0)
-		note(memory, "not bound to NUMA node %d: %s", node, strerror(errno));
+	if (mbind(memory->base, memory->bytes, MPOL_PREFERRED, mask, bits * 16, 0) < 0)
+		note(memory, "no memory from NUMA node %d: %s", node, strerror(errno));
 }
 
 /* Which node holds the pages: sampled at up to 64 places; MEMORY_ANY_NODE when they differ or nobody tells. */
@@ -271,7 +274,10 @@ static int find_node(const struct memory *memory)
 	return nodes[0];
 }
 
-/* Bytes of our mapping in transparent huge pages, by /proc/self/smaps; it may be shown as several ranges. */
+/*
+ * Bytes of our mapping in transparent huge pages, by /proc/self/smaps. It may be shown as several ranges, or as one
+ * with its neighbours.
+ */
 static uint64_t thp_bytes(const struct memory *memory)
 {
 	uint64_t from, to, kib, sum = 0;
@@ -282,13 +288,13 @@ static uint64_t thp_bytes(const struct memory *memory)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
-			is_ours = from >= base && to <= base + memory->bytes;
+			is_ours = from < base + memory->bytes && to > base;
 		else if (is_ours && sscanf(line, "AnonHugePages: %" SCNu64, &kib) == 1)
 			sum += kib << 10;
 	}
 	if (f)
 		fclose(f);
-	return sum;
+	return sum < memory->bytes ? sum : memory->bytes;
 }
 
 static int map_reserved_huge(struct memory *memory, const struct memory_config *config)
@@ -365,6 +371,7 @@ static void lock(struct memory *memory)
 
 int memory_map(struct memory *memory, const struct memory_config *config)
 {
+	struct memory_config plain = *config;
 	int ret;
 
 	memset(memory, 0, sizeof(*memory));
@@ -373,6 +380,7 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 		snprintf(memory->error, sizeof(memory->error), "impossible ring size %zu", config->bytes);
 		return -EINVAL;
 	}
+	plain.use_huge_pages = false;
 	ret = config->use_huge_pages || config->require_huge_pages ?
 		      map_reserved_huge(memory, config) : -ENOSYS;
 	if (ret < 0 && config->require_huge_pages) {
@@ -385,6 +393,9 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 
 		memcpy(refusal, memory->note, sizeof(refusal));
 		memory->note[0] = '\0';
+		/* memory_allow() may have counted on the huge pages; what they were to save must not kill us */
+		if (refusal[0] && memory_allow(memory, &plain) < 0)
+			return -ENOMEM;
 		ret = map_plain(memory, config);
 		if (ret < 0)
 			return ret;
@@ -394,7 +405,10 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 	if (config->use_lock)
 		lock(memory);
 	memory->numa_node = find_node(memory);
-	if (config->numa_node != MEMORY_ANY_NODE && memory->numa_node != config->numa_node)
+	if (config->numa_node != MEMORY_ANY_NODE && memory->numa_node == MEMORY_ANY_NODE)
+		note(memory, "wanted NUMA node %d, the pages are on several or the kernel doesn't say",
+		     config->numa_node);
+	else if (config->numa_node != MEMORY_ANY_NODE && memory->numa_node != config->numa_node)
 		note(memory, "wanted NUMA node %d, the pages are on %d", config->numa_node,
 		     memory->numa_node);
 	return 0;

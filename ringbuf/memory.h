@@ -28,7 +28,7 @@ enum memory_pages {
 
 struct memory_config {
 	size_t bytes;           /* wanted; rounded up to whole pages */
-	int numa_node;          /* node to bind to, or MEMORY_ANY_NODE */
+	int numa_node;          /* node to take it from, as far as it has room; or MEMORY_ANY_NODE */
 	bool use_huge_pages;    /* try huge pages, transparent ones, plain ones in this order */
 	bool require_huge_pages;/* fail with -ENOMEM rather than do without reserved ones */
 	bool use_lock;          /* keep it out of swap */
@@ -46,8 +46,8 @@ struct memory {
 
 /**
  * memory_allow() - would this many bytes fit, without pushing the machine or the container into its out-of-memory
- *                  killer? Compared with MemAvailable (plus free huge pages) and with each memory cgroup above us
- *                  (both versions), less a reserve of 5 %, at least 64 MiB.
+ *                  killer? Free huge pages that suffice are enough; else it is compared with MemAvailable and with
+ *                  each memory cgroup above us (both versions), less a reserve of 5 %, at least 64 MiB.
  * Return: 0; -ENOMEM with the numbers in memory->error.
  */
 int memory_allow(struct memory *memory, const struct memory_config *config);

@@ -10,8 +10,8 @@
 #define CACHE_LINE 64
 
 struct slot {
-	_Atomic uint64_t turn;  /* whose turn it is, see queue.h */
-	uint32_t item;          /* guarded by turn */
+	_Atomic uint64_t published;     /* the last position put here, plus one; 0 = none; putters write */
+	_Atomic uint32_t item;          /* what was put there; putters write */
 };
 
 struct queue {
@@ -41,8 +41,8 @@ int queue_create(struct queue **out, uint32_t item_count)
 	atomic_init(&queue->take_position, 0);
 	queue->mask = slot_count - 1;
 	for (uint64_t i = 0; i < slot_count; i++) {
-		atomic_init(&queue->slots[i].turn, i);
-		queue->slots[i].item = QUEUE_EMPTY;
+		atomic_init(&queue->slots[i].published, 0);
+		atomic_init(&queue->slots[i].item, QUEUE_EMPTY);
 	}
 	*out = queue;
 	return 0;
@@ -55,61 +55,48 @@ void queue_free(struct queue *queue)
 
 void queue_put(struct queue *queue, uint32_t item)
 {
-	/* relaxed: only a first guess; the slot's turn decides */
-	uint64_t position = atomic_load_explicit(&queue->put_position, memory_order_relaxed);
-	struct slot *slot;
+	/* acquire and release: passes on what earlier putters knew, see "Room" in queue.h */
+	uint64_t position = atomic_fetch_add_explicit(&queue->put_position, 1, memory_order_acq_rel);
+	struct slot *slot = &queue->slots[position & queue->mask];
 
-	for (;;) {
-		uint64_t turn;
-
-		slot = &queue->slots[position & queue->mask];
-		/* acquire: pairs with the release in queue_take(): the slot's last reader is through with it */
-		turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
-		assert(turn >= position && "a queue has a slot for every block, so it can't be full");
-		if (turn != position)
-			position = atomic_load_explicit(&queue->put_position, memory_order_relaxed);
-		else if (atomic_compare_exchange_weak_explicit(&queue->put_position, &position,
-							       position + 1, memory_order_relaxed,
-							       memory_order_relaxed))
-			break;
-	}
-	slot->item = item;
-	/* DATA, first half: all that was written to the block comes before this */
-	atomic_store_explicit(&slot->turn, position + 1, memory_order_release);
+	/* relaxed: the item's way back to us came after the take of whatever was in this slot */
+	assert(position - atomic_load_explicit(&queue->take_position, memory_order_relaxed) <= queue->mask &&
+	       "an item was put that is in the queue already");
+	atomic_store_explicit(&slot->item, item, memory_order_relaxed);
+	/* DATA, first half: all that was written to the block comes before this; seq_cst for "Closing" */
+	atomic_store_explicit(&slot->published, position + 1, memory_order_seq_cst);
 }
 
 uint32_t queue_take(struct queue *queue)
 {
-	/* relaxed: only a first guess; the slot's turn decides */
-	uint64_t position = atomic_load_explicit(&queue->take_position, memory_order_relaxed);
-	struct slot *slot;
-	uint32_t item;
+	uint64_t position = atomic_load_explicit(&queue->take_position, memory_order_acquire);
 
 	for (;;) {
-		uint64_t turn;
+		struct slot *slot = &queue->slots[position & queue->mask];
+		/* DATA, second half: what the putter wrote before its release is visible after this; seq_cst for "Closing" */
+		uint64_t published = atomic_load_explicit(&slot->published, memory_order_seq_cst);
+		uint32_t item;
 
-		slot = &queue->slots[position & queue->mask];
-		/* DATA, second half: what the putter wrote before its release is visible after this */
-		turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
-		if (turn == position)
+		if (published <= position)
 			return QUEUE_EMPTY;
-		if (turn != position + 1)
-			position = atomic_load_explicit(&queue->take_position, memory_order_relaxed);
-		else if (atomic_compare_exchange_weak_explicit(&queue->take_position, &position,
-							       position + 1, memory_order_relaxed,
-							       memory_order_relaxed))
-			break;
+		if (published > position + 1) { /* others were faster, by a whole lap */
+			position = atomic_load_explicit(&queue->take_position, memory_order_acquire);
+			continue;
+		}
+		/* relaxed: may belong to the next lap already, but then the claim fails */
+		item = atomic_load_explicit(&slot->item, memory_order_relaxed);
+		/* release: our read of the item comes before it; acquire: and those of earlier takers too ("Room") */
+		if (atomic_compare_exchange_weak_explicit(&queue->take_position, &position, position + 1,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			return item;
 	}
-	item = slot->item;
-	/* the slot is free for the put one lap later; release: our read of item comes before that */
-	atomic_store_explicit(&slot->turn, position + queue->mask + 1, memory_order_release);
-	return item;
 }
 
 uint32_t queue_length(const struct queue *queue)
 {
-	/* relaxed: a figure to look at; taken first so that it never exceeds what was put */
-	uint64_t taken = atomic_load_explicit(&queue->take_position, memory_order_relaxed);
+	/* relaxed: a figure to look at; acquire, so that the puts of what was taken are counted */
+	uint64_t taken = atomic_load_explicit(&queue->take_position, memory_order_acquire);
 	uint64_t put = atomic_load_explicit(&queue->put_position, memory_order_relaxed);
 
 	return put > taken ? (uint32_t)(put - taken) : 0;

@@ -17,7 +17,7 @@
 /*
  * The word on top of the stack of free blocks: block number in the low half, a count in the high half that
  * changes with every push and pop, so that a compare-and-swap can't mistake a block that went and came
- * back for one that stayed.
+ * back for one that stayed. With one taker that can't happen; the count makes it safe for more.
  */
 #define TOP_BLOCK(top)      ((uint32_t)(top))
 #define TOP_NEW(top, block) ((((top) >> 32) + 1) << 32 | (block))
@@ -44,11 +44,13 @@ struct ring {
 	struct queue **queues;          /* [queue_count] is the rescue queue */
 	struct sleeper *sleepers;       /* [queue_count] is the producer's */
 
+	/* written once, by whoever hands over or rescues first */
+	_Atomic bool has_rescued;       /* runs may be owned by somebody else than they were put to */
+
 	/* consumers write */
 	alignas(CACHE_LINE) _Atomic uint64_t free_top;
 	_Atomic uint64_t returned_count;
 	_Atomic uint64_t returned_bytes;
-	_Atomic bool has_rescued;       /* runs may be owned by somebody else than they were put to */
 
 	/* the producer writes */
 	alignas(CACHE_LINE) _Atomic uint64_t taken_count;
@@ -57,6 +59,11 @@ struct ring {
 	_Atomic int64_t high_water_ns;
 };
 
+static size_t round_to_lines(size_t bytes)
+{
+	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
 static void *alloc_lines(size_t count, size_t size)
 {
 	size_t bytes;
@@ -64,7 +71,7 @@ static void *alloc_lines(size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - CACHE_LINE)
 		return NULL;
-	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	bytes = round_to_lines(bytes);
 	p = aligned_alloc(CACHE_LINE, bytes ? bytes : CACHE_LINE);
 	if (p)
 		memset(p, 0, bytes);
@@ -96,12 +103,15 @@ static int create_parts(struct ring *ring)
 int ring_create(struct ring **out, const struct ring_config *config)
 {
 	struct ring *ring;
+	size_t ring_bytes;
 	int ret;
 
 	*out = NULL;
 	if (!config->memory || config->block_bytes == 0 || config->block_count == 0 ||
 	    config->block_count > RING_BLOCK_COUNT_MAX || config->queue_count == 0 ||
-	    config->queue_count >= RING_PRODUCER)
+	    config->queue_count >= RING_PRODUCER || config->label_bytes > SIZE_MAX - CACHE_LINE ||
+	    __builtin_mul_overflow(config->block_bytes, (size_t)config->block_count, &ring_bytes) ||
+	    ring_bytes > UINTPTR_MAX - (uintptr_t)config->memory)
 		return -EINVAL;
 	ring = alloc_lines(1, sizeof(*ring));
 	if (!ring)
@@ -110,7 +120,7 @@ int ring_create(struct ring **out, const struct ring_config *config)
 	ring->block_bytes = config->block_bytes;
 	ring->block_count = config->block_count;
 	ring->queue_count = config->queue_count;
-	ring->label_stride = (config->label_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	ring->label_stride = round_to_lines(config->label_bytes);
 	ret = create_parts(ring);
 	if (ret < 0) {
 		ring_free(ring);
@@ -186,8 +196,12 @@ uint32_t ring_take(struct ring *ring)
 
 uint32_t ring_free_count(const struct ring *ring)
 {
-	/* relaxed: a figure; returned first, so that a race shows too few free, never too many */
-	uint64_t returned = atomic_load_explicit(&ring->returned_count, memory_order_relaxed);
+	/*
+	 * acquire: a block is counted after it was pushed, so what is counted here can be taken. Returned first: a
+	 * race shows too few free, never too many. Seen from outside, more may seem taken than there are.
+	 */
+	uint64_t returned = atomic_load_explicit(&ring->returned_count, memory_order_acquire);
+	/* relaxed: a figure, or our own */
 	uint64_t taken = atomic_load_explicit(&ring->taken_count, memory_order_relaxed);
 
 	return taken - returned < ring->block_count ?
@@ -197,13 +211,12 @@ uint32_t ring_free_count(const struct ring *ring)
 /* Producer: the level rises here and nowhere else, so its maximum is found here and is exact. */
 static void raise_level(struct ring *ring, size_t bytes)
 {
-	/* relaxed: put_bytes and high_water_bytes are ours */
+	/* relaxed: only we write put_bytes and high_water_bytes */
 	uint64_t put = atomic_load_explicit(&ring->put_bytes, memory_order_relaxed) + bytes;
 	uint64_t high = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
-	/* relaxed: returned_bytes alone matters here; a block is counted before it can be taken (see give_back) */
+	/* relaxed: a block's bytes are counted before it can be taken, so held is never more than the ring holds */
 	uint64_t held = put - atomic_load_explicit(&ring->returned_bytes, memory_order_relaxed);
 
-	atomic_store_explicit(&ring->put_bytes, put, memory_order_relaxed);
 	if (held > high) {
 		struct timespec now;
 
@@ -213,10 +226,13 @@ static void raise_level(struct ring *ring, size_t bytes)
 				      now.tv_sec * INT64_C(1000000000) + now.tv_nsec,
 				      memory_order_relaxed);
 	}
+	/* release: who sees these bytes sees the mark that they made */
+	atomic_store_explicit(&ring->put_bytes, put, memory_order_release);
 }
 
 static struct bell *bell_of(struct ring *ring, uint32_t who)
 {
+	assert(who == RING_PRODUCER || who < ring->queue_count);
 	return &ring->sleepers[who == RING_PRODUCER ? ring->queue_count : who].bell;
 }
 
@@ -297,10 +313,12 @@ void ring_give_back(struct ring *ring, uint32_t block)
 {
 	uint64_t top = atomic_load_explicit(&ring->free_top, memory_order_relaxed);
 
-	/* relaxed: counted before the push below releases it, so the producer never takes a block not yet counted */
+	/*
+	 * Bytes before the push, so that the producer never fills a block that still counts as held; the block after
+	 * it, so that what counts as free can be taken. release: for ring_level(), the put comes before this.
+	 */
 	atomic_fetch_add_explicit(&ring->returned_bytes, ring->blocks[block].bytes,
-				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&ring->returned_count, 1, memory_order_relaxed);
+				  memory_order_release);
 	do {
 		atomic_store_explicit(&ring->blocks[block].next_free, TOP_BLOCK(top),
 				      memory_order_relaxed);
@@ -308,6 +326,8 @@ void ring_give_back(struct ring *ring, uint32_t block)
 	} while (!atomic_compare_exchange_weak_explicit(&ring->free_top, &top, TOP_NEW(top, block),
 							memory_order_release,
 							memory_order_relaxed));
+	/* release: pairs with ring_free_count() */
+	atomic_fetch_add_explicit(&ring->returned_count, 1, memory_order_release);
 	bell_ring(bell_of(ring, RING_PRODUCER));
 }
 
@@ -339,12 +359,15 @@ uint32_t ring_queue_length(const struct ring *ring, uint32_t queue)
 struct ring_level ring_level(const struct ring *ring)
 {
 	struct ring_level level;
-	/* relaxed: figures to look at; returned first, so that held never comes out negative */
-	uint64_t returned = atomic_load_explicit(&ring->returned_bytes, memory_order_relaxed);
+	/* acquire, and returned first: all that was given back was put, so held never comes out negative */
+	uint64_t returned = atomic_load_explicit(&ring->returned_bytes, memory_order_acquire);
+	/* acquire: pairs with raise_level() */
+	uint64_t put = atomic_load_explicit(&ring->put_bytes, memory_order_acquire);
 
-	level.held_bytes = atomic_load_explicit(&ring->put_bytes, memory_order_relaxed) - returned;
 	level.high_water_bytes = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
 	level.high_water_ns = atomic_load_explicit(&ring->high_water_ns, memory_order_relaxed);
+	/* what came and went between the two loads must not show as a level that never was */
+	level.held_bytes = put - returned < level.high_water_bytes ? put - returned : level.high_water_bytes;
 	return level;
 }
 

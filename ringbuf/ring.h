@@ -48,7 +48,7 @@ struct ring_config {
 };
 
 struct ring_level {
-	uint64_t held_bytes;            /* committed and not given back, now */
+	uint64_t held_bytes;            /* put and not given back, now; never above the high-water mark */
 	uint64_t high_water_bytes;      /* the most of it that there ever was */
 	int64_t high_water_ns;          /* CLOCK_MONOTONIC when that was; 0 = never */
 };
@@ -88,7 +88,7 @@ uint32_t ring_block_count(const struct ring *ring);
  */
 uint32_t ring_take(struct ring *ring);
 
-/** ring_free_count() - free blocks; exact for the producer as a lower bound, for others a figure to look at */
+/** ring_free_count() - for the producer: at least so many ring_take() will succeed; for others a figure to look at */
 uint32_t ring_free_count(const struct ring *ring);
 
 /**
@@ -152,6 +152,9 @@ void ring_hand_over(struct ring *ring, uint32_t first);
 /**
  * ring_rescue() - empty a consumer's queue into RING_RESCUE
  *
+ * A put to that queue that is under way meanwhile may land behind this call. So: first make it known that the queue
+ * is no longer served (a seq_cst store), then rescue; and the producer, after each put, looks whether the queue
+ * is still served (a seq_cst load) and otherwise rescues it itself.
  * Thread: any, also while that consumer or others claim from it: each run goes to exactly one of them.
  * Return: how many runs were moved.
  */

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * board_fake.c - a stand-in for the VSIB board, for tests and for trials without hardware
+ *
+ * It does what the board and its historical driver do, the traps included: samples begin at the first 1PPS
+ * after RUN; they become visible in lumps of ring/descrs, one to two lumps late; read() never blocks and 0 means
+ * "not yet"; when the reader is late whole rings are overwritten and nobody says so; the fill request gives FREE
+ * bytes, 0 for empty and full alike. The samples are the simulator's pattern (sim.h) at their true offset.
+ *
+ * The path is a list of settings, "fake:ring=8M:clock=16M":
+ *
+ *   clock=HZ       VSI clock, 32M; the rate is bits of the mode x clock / (skip + 1)
+ *   ring=SIZE      the driver's ring, 144000000
+ *   descrs=N       DMA descriptors, 1000; the ring must be divisible by it
+ *   size=0|1       whether the request for the ring's size is known, 1
+ *   seed=N         of the pattern
+ *   read=SIZE      no read() gives more than this
+ *   error=N@SIZE   after SIZE bytes each read() fails with errno N
+ *   stop=TIME      the VSI clock stops so long after the first sample
+ *   slip=SIZE@AT   SIZE bytes of samples are missing at stream offset AT, without anybody saying so
+ *   pps=TIME       the 1PPS comes so much after the wall clock's full second, 0
+ *   done=0|1       whether DMA ever reports its end, 1
+ *   virtual=0|1    1: time stands still except in wait(), which returns at once; for unit tests
+ *   now=TIME       virtual wall clock at the beginning, seconds since 1970
+ *
+ * Not modelled: samples torn because they are overwritten while a read() copies them.
+ */
+#include "drivers/board.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "drivers/sim.h"
+#include "drivers/units.h"
+
+#define DEFAULT_CLOCK_HZ     UINT64_C(32000000)
+#define DEFAULT_RING_BYTES   UINT64_C(144000000)
+#define DEFAULT_DESCRS       UINT64_C(1000)
+#define VIRTUAL_MONOTONIC_NS (1000 * UNITS_NS_PER_S)
+#define VIRTUAL_REALTIME_NS  (1790000000 * UNITS_NS_PER_S)
+#define NEVER                INT64_MAX
+
+struct fake {
+	/* settings */
+	uint64_t clock_hz, ring_bytes, descrs, seed, read_max;
+	uint64_t knows_size, is_virtual, reports_done;
+	uint64_t error, error_at;
+	uint64_t slip_bytes, slip_at;
+	int64_t stop_ns;        /* after the first sample; NEVER */
+	int64_t pps_ns;
+
+	/* time; virtual only */
+	int64_t monotonic_ns, realtime_ns;
+
+	/* what the board does */
+	uint32_t command;
+	int64_t first_ns;       /* monotonic moment of the first sample; NEVER = not running */
+	int64_t halted_ns;      /* DMA ended then; NEVER = it goes on */
+	uint64_t read_bytes;    /* read() gave so many */
+};
+
+/* ---- settings ------------------------------------------------------------------------------------ */
+
+static int take_pair(char *value, uint64_t *what, uint64_t *where,
+		     int (*parse_what)(const char *, uint64_t *))
+{
+	char *at = strchr(value, '@');
+
+	if (!at)
+		return -EINVAL;
+	*at = '\0';
+	return parse_what(value, what) || units_parse_bytes(at + 1, where) ? -EINVAL : 0;
+}
+
+static int take_setting(struct fake *fake, const char *key, char *value)
+{
+	const struct {
+		const char *key;
+		int (*parse)(const char *text, uint64_t *number);
+		uint64_t *number;
+	} numbers[] = {
+		{ "clock", units_parse_frequency, &fake->clock_hz },
+		{ "ring", units_parse_bytes, &fake->ring_bytes },
+		{ "descrs", units_parse_count, &fake->descrs },
+		{ "size", units_parse_count, &fake->knows_size },
+		{ "seed", units_parse_count, &fake->seed },
+		{ "read", units_parse_bytes, &fake->read_max },
+		{ "done", units_parse_count, &fake->reports_done },
+		{ "virtual", units_parse_count, &fake->is_virtual },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(key, numbers[i].key))
+			return numbers[i].parse(value, numbers[i].number);
+	if (!strcmp(key, "error"))
+		return take_pair(value, &fake->error, &fake->error_at, units_parse_count);
+	if (!strcmp(key, "slip"))
+		return take_pair(value, &fake->slip_bytes, &fake->slip_at, units_parse_bytes);
+	if (!strcmp(key, "stop"))
+		return units_parse_time(value, &fake->stop_ns);
+	if (!strcmp(key, "pps"))
+		return units_parse_time(value, &fake->pps_ns);
+	if (!strcmp(key, "now"))
+		return units_parse_time(value, &fake->realtime_ns);
+	return -EINVAL;
+}
+
+static int take_settings(struct fake *fake, char *text)
+{
+	char *rest = NULL;
+
+	for (char *item = strtok_r(text, ":", &rest); item; item = strtok_r(NULL, ":", &rest)) {
+		char *equals = strchr(item, '=');
+
+		if (!equals && !strcmp(item, "fake"))
+			continue;
+		if (!equals)
+			return -EINVAL;
+		*equals = '\0';
+		if (take_setting(fake, item, equals + 1))
+			return -EINVAL;
+	}
+	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs || !fake->read_max)
+		return -EINVAL;
+	return 0;
+}
+
+static int fake_open(const char *path, void **board)
+{
+	struct fake *fake = calloc(1, sizeof(*fake));
+	char *text = strdup(path);
+	int ret = -ENOMEM;
+
+	if (fake && text) {
+		*fake = (struct fake){
+			.clock_hz = DEFAULT_CLOCK_HZ, .ring_bytes = DEFAULT_RING_BYTES,
+			.descrs = DEFAULT_DESCRS, .read_max = UINT64_MAX, .knows_size = 1,
+			.reports_done = 1, .stop_ns = NEVER, .first_ns = NEVER, .halted_ns = NEVER,
+			.monotonic_ns = VIRTUAL_MONOTONIC_NS, .realtime_ns = VIRTUAL_REALTIME_NS,
+		};
+		ret = take_settings(fake, text);
+	}
+	free(text);
+	if (ret) {
+		free(fake);
+		return ret;
+	}
+	*board = fake;
+	return 0;
+}
+
+static int fake_adopt(int fd, void **board)
+{
+	(void)fd;
+	(void)board;
+	return -ENOTTY;
+}
+
+static void fake_close(void *board)
+{
+	free(board);
+}
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+static void fake_wait(void *board, int64_t ns)
+{
+	struct fake *fake = board;
+	struct timespec span = { ns / UNITS_NS_PER_S, ns % UNITS_NS_PER_S };
+
+	if (ns <= 0)
+		return;
+	if (!fake->is_virtual) {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
+		return;
+	}
+	fake->monotonic_ns += ns;
+	fake->realtime_ns += ns;
+}
+
+static int64_t fake_monotonic_ns(void *board)
+{
+	struct fake *fake = board;
+
+	return fake->is_virtual ? fake->monotonic_ns : units_monotonic_ns();
+}
+
+static int64_t fake_realtime_ns(void *board)
+{
+	struct fake *fake = board;
+
+	return fake->is_virtual ? fake->realtime_ns : units_realtime_ns();
+}
+
+/* ---- the board ----------------------------------------------------------------------------------- */
+
+static unsigned sample_bits(const struct fake *fake)
+{
+	unsigned bits = board_mode_bits(fake->command >> BOARD_MODE_SHIFT & BOARD_MODE_MAX);
+
+	return bits ? bits : 32;
+}
+
+static uint64_t divisor(const struct fake *fake)
+{
+	return (fake->command & BOARD_SKIP_MAX) + 1;
+}
+
+/* Bytes that the DMA has put into the ring since the first sample, missing ones not counted. */
+static uint64_t produced_bytes(struct fake *fake)
+{
+	int64_t now = fake_monotonic_ns(fake), ns;
+	uint64_t bytes;
+
+	if (fake->first_ns == NEVER)
+		return 0;
+	ns = (now < fake->halted_ns ? now : fake->halted_ns) - fake->first_ns;
+	if (ns > fake->stop_ns)
+		ns = fake->stop_ns;
+	bytes = units_bytes_at(sample_bits(fake) * fake->clock_hz, ns) / divisor(fake);
+	if (!fake->slip_bytes || bytes <= fake->slip_at)
+		return bytes;
+	return bytes - fake->slip_at < fake->slip_bytes ? fake->slip_at : bytes - fake->slip_bytes;
+}
+
+/* The driver knows the current descriptor only, and backs up one more. */
+static uint64_t visible_bytes(struct fake *fake)
+{
+	uint64_t lump = fake->ring_bytes / fake->descrs;
+	uint64_t full_count = produced_bytes(fake) / lump;
+
+	return full_count ? (full_count - 1) * lump : 0;
+}
+
+static void run(struct fake *fake)
+{
+	int64_t now = fake_realtime_ns(fake);
+	int64_t since_pps = (now - fake->pps_ns) % UNITS_NS_PER_S;
+
+	fake->first_ns = fake_monotonic_ns(fake) + UNITS_NS_PER_S - since_pps;
+	fake->halted_ns = NEVER;
+	fake->read_bytes = 0;
+}
+
+static void halt(struct fake *fake)
+{
+	int64_t now = fake_monotonic_ns(fake);
+
+	if (now < fake->halted_ns)
+		fake->halted_ns = now;
+}
+
+/* DMA goes on to the end of the descriptor it is in; that needs the clock. */
+static void halt_at_descriptor(struct fake *fake)
+{
+	uint64_t lump = fake->ring_bytes / fake->descrs;
+	uint64_t end = (produced_bytes(fake) / lump + 1) * lump;
+	uint64_t clocked_bps = sample_bits(fake) * fake->clock_hz;
+
+	if (fake->first_ns != NEVER && fake->halted_ns == NEVER)
+		fake->halted_ns = fake->first_ns + units_time_for(end * divisor(fake), clocked_bps);
+}
+
+static bool is_done(struct fake *fake)
+{
+	bool has_clock = fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
+
+	return fake->reports_done && has_clock && fake->halted_ns <= fake_monotonic_ns(fake);
+}
+
+static int fake_control(void *board, enum board_request request, unsigned long value,
+			unsigned long *result)
+{
+	struct fake *fake = board;
+
+	switch (request) {
+	case BOARD_SET_MODE:
+		if (value & BOARD_RUN) {
+			fake->command = (uint32_t)value;
+			run(fake);
+		} else {
+			halt(fake);
+		}
+		return 0;
+	case BOARD_GET_STATUS:
+	case BOARD_GET_DMA_RETRIES:
+		*result = 0;
+		return 0;
+	case BOARD_GET_BIGBUF_BYTES:
+		/* user point - DMA point, modulo: what is free, and 0 for an empty ring as for a full one */
+		*result = (fake->ring_bytes - (visible_bytes(fake) - fake->read_bytes) %
+			   fake->ring_bytes) % fake->ring_bytes;
+		return 0;
+	case BOARD_RESET_DMA:
+		fake->first_ns = NEVER;
+		return 0;
+	case BOARD_DELAYED_STOP_DMA:
+		halt_at_descriptor(fake);
+		return 0;
+	case BOARD_IS_DMA_DONE:
+		*result = is_done(fake);
+		return 0;
+	case BOARD_GET_BIGBUF_SIZE:
+		if (!fake->knows_size)
+			return -EINVAL;
+		*result = fake->ring_bytes;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* All ones over the first sample of each second. */
+static void put_markers(const struct fake *fake, unsigned char *out, size_t len, uint64_t offset)
+{
+	uint64_t a_second = sample_bits(fake) * fake->clock_hz / 8 / divisor(fake);
+	size_t sample = sample_bits(fake) >= 8 ? sample_bits(fake) / 8 : 1;
+
+	if (!(fake->command & BOARD_EMBED_1PPS) || !a_second)
+		return;
+	for (uint64_t at = offset / a_second * a_second; at < offset + len; at += a_second)
+		for (size_t byte = 0; byte < sample; byte++)
+			if (at + byte >= offset && at + byte < offset + len)
+				out[at + byte - offset] = 0xff;
+}
+
+static void fill(const struct fake *fake, unsigned char *out, size_t len, uint64_t offset)
+{
+	sim_fill(out, len, offset, fake->seed);
+	put_markers(fake, out, len, offset);
+}
+
+/* Samples from a place in the driver's stream, in which the slipped ones are missing. */
+static void fill_slipped(const struct fake *fake, unsigned char *out, size_t len, uint64_t offset)
+{
+	size_t before = len;
+
+	if (fake->slip_bytes && offset + len > fake->slip_at)
+		before = offset < fake->slip_at ? (size_t)(fake->slip_at - offset) : 0;
+	fill(fake, out, before, offset);
+	if (before < len)
+		fill(fake, out + before, len - before, offset + before + fake->slip_bytes);
+}
+
+static ssize_t fake_read(void *board, void *buf, size_t len)
+{
+	struct fake *fake = board;
+	uint64_t visible = visible_bytes(fake);
+	uint64_t ready = (visible - fake->read_bytes) % fake->ring_bytes;
+
+	if (fake->error && fake->read_bytes >= fake->error_at)
+		return -(ssize_t)fake->error;
+	if (len > ready)
+		len = (size_t)ready;
+	if (len > fake->read_max)
+		len = (size_t)fake->read_max;
+	if (fake->error && len > fake->error_at - fake->read_bytes)
+		len = (size_t)(fake->error_at - fake->read_bytes);
+	/* the oldest that is still there: what was behind it a ring or more ago has been overwritten */
+	fill_slipped(fake, buf, len, visible - ready);
+	fake->read_bytes += len;
+	return (ssize_t)len;
+}
+
+const struct board_ops board_fake = {
+	.open = fake_open,
+	.adopt = fake_adopt,
+	.read = fake_read,
+	.control = fake_control,
+	.wait = fake_wait,
+	.monotonic_ns = fake_monotonic_ns,
+	.realtime_ns = fake_realtime_ns,
+	.close = fake_close,
+};

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vsib.c - the source `vsib:`, the VSIB board under its historical kernel driver
+ *
+ *   vsib:/dev/vsib,mode=1,skip=2,clock=50M       vsib:-  the board is descriptor 0       vsib:fake[:...]  a stand-in
+ *
+ *   mode=0..15     which bits of the VSI word are recorded
+ *   skip=N         one sample of N + 1 is recorded
+ *   clock=HZ       the VSI clock; with the mode it gives the rate, and with the rate losses are found out
+ *   embed=0|1      the board overwrites the first sample of each second with ones; they are checked
+ *   giga=0|1       the gigabit flag of the command word
+ *   bigbuf=SIZE    the driver's ring, where the driver cannot tell
+ *
+ * The driver doesn't know a loss: a reader that comes too late finds an almost empty ring, and whole rings
+ * have been overwritten. What tells is the clock. Between two looks at the ring so many bytes must have come
+ * as the time makes at the known rate; when about k rings are missing, exactly k rings were lost. Looks are compared
+ * with each other and not with the start, so that two clocks that drift apart, and a VSI clock that stops, are
+ * not mistaken for a loss.
+ */
+#include "drivers/vsib.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drivers/board.h"
+#include "drivers/source.h"
+#include "drivers/units.h"
+
+#define USUAL_RING_BYTES UINT64_C(144000000)
+#define RING_BYTES_MAX   UINT64_C(0x7fffffff)   /* the driver's own parameter is an int */
+#define MS               INT64_C(1000000)
+#define SECOND           UNITS_NS_PER_S
+#define NEVER            INT64_MAX
+
+/* When RUN may be set, before the full second at which the samples are to begin. */
+#define RUN_EARLIEST_NS  (700 * MS)
+#define RUN_WANTED_NS    (500 * MS)             /* with a start time there is no hurry: the middle */
+#define RUN_LATEST_NS    (200 * MS)
+#define RUN_TOO_LATE_NS  (100 * MS)             /* RUN took so long that the second is in doubt */
+
+#define WAIT_SLICE_NS    (40 * MS)
+#define STOP_TURN_NS     (10 * MS)
+#define STOP_LIMIT_NS    (2500 * MS)
+#define NO_SAMPLES_NS    (2 * SECOND)
+#define NOTE_PAUSE_NS    (10 * SECOND)
+#define SEARCH_BYTES     ((size_t)1 << 20)
+#define LOOK_TRIES       3
+
+/* The 1PPS markers in the stream. */
+struct marks {
+	uint64_t second_bytes;  /* from one marker to the next; 0 = not checked */
+	size_t sample_bytes;
+	uint64_t next;          /* stream offset where the next one belongs */
+	uint64_t seen_to;       /* looked at up to here */
+	uint64_t shift;         /* last one was found so much too early; 0 = no suspicion */
+	bool is_good;           /* the bytes of the next one seen so far are ones ... */
+	bool is_shift_good;     /* ... and so are those at next - shift */
+};
+
+struct vsib {
+	const struct board_ops *ops;
+	void *board;
+	int64_t wanted_start_utc_ns;
+
+	/* the command word's parts, and the rate: clocked_bps / divisor exactly; 0 = unknown */
+	uint64_t mode, skip, embed, giga;
+	uint64_t clock_hz;
+	uint64_t clocked_bps, divisor;
+
+	uint64_t ring_bytes;
+	bool has_fill;          /* the driver tells the fill, and it makes sense */
+	bool is_running;
+	bool has_samples;       /* the first ones have been seen */
+	bool has_told_silence;
+	int64_t start_ns;       /* first sample, by the board's monotonic clock */
+	int64_t stopped_ns;     /* no new samples from then on; NEVER */
+
+	uint64_t position;      /* stream offset of the next byte: delivered + lost */
+	uint64_t untold_bytes;  /* lost, not yet said in a mark */
+	uint64_t fill_bytes;    /* at the last look ... */
+	int64_t look_ns;        /* ... which was then */
+	int64_t deficit_bytes;  /* what the clock promised by then and hadn't come; small and slow when all is well */
+	struct marks marks;
+	int64_t noted_ns;       /* last note of a kind that may come again and again */
+};
+
+static int64_t now_ns(const struct vsib *vsib)
+{
+	return vsib->ops->monotonic_ns(vsib->board);
+}
+
+static int control(const struct vsib *vsib, enum board_request request, unsigned long value)
+{
+	return vsib->ops->control(vsib->board, request, value, NULL);
+}
+
+static int ask(const struct vsib *vsib, enum board_request request, unsigned long *result)
+{
+	*result = 0;
+	return vsib->ops->control(vsib->board, request, 0, result);
+}
+
+static bool is_interrupted(const struct source *source)
+{
+	/* relaxed: nothing travels with the flag */
+	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
+}
+
+/* relaxed, here and below: counters written by the reader thread alone, each exact by itself */
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static uint64_t bytes_in(const struct vsib *vsib, int64_t ns)
+{
+	return vsib->clocked_bps ? units_bytes_at(vsib->clocked_bps, ns) / vsib->divisor : 0;
+}
+
+/* Time that @bytes take; 0 when the rate isn't known. */
+static int64_t time_of(const struct vsib *vsib, uint64_t bytes)
+{
+	return vsib->clocked_bps ? units_time_for(bytes * vsib->divisor, vsib->clocked_bps) : 0;
+}
+
+/* True at most once in ten seconds. */
+static bool may_note(struct vsib *vsib)
+{
+	if (now_ns(vsib) - vsib->noted_ns < NOTE_PAUSE_NS)
+		return false;
+	vsib->noted_ns = now_ns(vsib);
+	return true;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+static int take_detail(struct source *source, struct vsib *vsib, const struct source_detail *detail)
+{
+	const struct {
+		const char *key;
+		uint64_t *number;
+		uint64_t max;
+	} numbers[] = {
+		{ "mode", &vsib->mode, BOARD_MODE_MAX },
+		{ "skip", &vsib->skip, BOARD_SKIP_MAX },
+		{ "embed", &vsib->embed, 1 },
+		{ "giga", &vsib->giga, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(detail->key, numbers[i].key))
+			return source_detail_count(source, detail, numbers[i].number, numbers[i].max);
+	if (!strcmp(detail->key, "bigbuf"))
+		return source_detail_bytes(source, detail, &vsib->ring_bytes);
+	if (source_detail_frequency(source, detail, &vsib->clock_hz))
+		return -EINVAL;
+	if (vsib->clock_hz < 1000)      /* no VSI clock is that slow; "clock=32" was meant as MHz */
+		return source_fail(source, EINVAL, "clock=%s is in Hz; did you mean clock=%sM?",
+				   detail->value, detail->value);
+	return 0;
+}
+
+/* The rate, from mode and clock when both are known, else from -r. */
+static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps)
+{
+	unsigned bits = board_mode_bits((unsigned)vsib->mode);
+	uint64_t by_clock;
+
+	vsib->divisor = 1;
+	vsib->clocked_bps = given_bps;
+	source->word_bytes = bits >= 8 ? bits / 8 : bits ? 1 : 4;
+	if (vsib->clock_hz > UINT64_MAX / 32)
+		return source_fail(source, ERANGE, "clock= is too large");
+	if (bits && vsib->clock_hz) {
+		vsib->clocked_bps = bits * vsib->clock_hz;
+		vsib->divisor = vsib->skip + 1;
+		by_clock = vsib->clocked_bps / vsib->divisor;
+		if (given_bps && (given_bps > by_clock + by_clock / 100 ||
+				  given_bps < by_clock - by_clock / 100))
+			return source_fail(source, EINVAL, "mode, clock and skip make %llu bit/s, -r says %llu; leave one out or correct it",
+					   (unsigned long long)by_clock, (unsigned long long)given_bps);
+	}
+	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
+	if (!vsib->clocked_bps)
+		source_note(source, "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
+	return 0;
+}
+
+static void set_marks(struct source *source, struct vsib *vsib)
+{
+	struct marks *marks = &vsib->marks;
+
+	if (!vsib->embed)
+		return;
+	marks->sample_bytes = source->word_bytes;
+	marks->is_good = marks->is_shift_good = true;
+	if (vsib->clocked_bps && vsib->clocked_bps % (8 * vsib->divisor) == 0)
+		marks->second_bytes = vsib->clocked_bps / (8 * vsib->divisor);
+	if (!marks->second_bytes || marks->second_bytes % marks->sample_bytes) {
+		marks->second_bytes = 0;
+		source_note(source, "the 1PPS markers are not checked: %s",
+			    vsib->clocked_bps ? "a second is no whole number of samples at this rate" :
+						"the rate isn't known");
+	}
+}
+
+static int open_board(struct source *source, struct vsib *vsib)
+{
+	int ret;
+
+	if (!strcmp(source->path, "-"))
+		ret = vsib->ops->adopt(STDIN_FILENO, &vsib->board);
+	else
+		ret = vsib->ops->open(source->path, &vsib->board);
+	/* STOP is harmless to a board, and what is no board doesn't know it */
+	if (!ret)
+		ret = control(vsib, BOARD_SET_MODE, 0);
+	if (ret == -ENOTTY || (ret == -EINVAL && vsib->board))
+		return source_fail(source, ENOTTY, "this is no VSIB board (it doesn't know the board's requests); use dev: for other devices, file: for files");
+	if (ret)
+		return source_fail(source, -ret, "cannot open the board: %s", strerror(-ret));
+	return 0;
+}
+
+static void find_ring(struct source *source, struct vsib *vsib)
+{
+	uint64_t given = vsib->ring_bytes;
+	unsigned long told;
+
+	vsib->has_fill = true;
+	if (!ask(vsib, BOARD_GET_BIGBUF_SIZE, &told) && told && told <= RING_BYTES_MAX) {
+		vsib->ring_bytes = told;
+		if (given && given != told)
+			source_note(source, "bigbuf=%llu is not used: the driver says its ring has %lu bytes",
+				    (unsigned long long)given, told);
+	} else if (!given) {
+		vsib->ring_bytes = USUAL_RING_BYTES;
+		source_note(source, "the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
+			    (unsigned long long)USUAL_RING_BYTES);
+	}
+	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes, memory_order_relaxed);
+}
+
+/* The device number leads to the board's NUMA node. */
+static dev_t find_device(const struct source *source)
+{
+	struct stat status;
+	int ret = strcmp(source->path, "-") ? stat(source->path, &status) : fstat(STDIN_FILENO, &status);
+
+	return !ret && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
+}
+
+int vsib_open_board(struct source *source, const struct source_config *config, const struct board_ops *ops)
+{
+	struct vsib *vsib = calloc(1, sizeof(*vsib));
+	char buf[SOURCE_DETAIL_LEN];
+	struct source_detail detail;
+	const char *cursor = NULL;
+	int ret = 0;
+
+	if (!vsib)
+		return source_fail(source, ENOMEM, "out of memory");
+	source->state = vsib;
+	vsib->ops = ops;
+	vsib->stopped_ns = NEVER;
+	vsib->noted_ns = -NOTE_PAUSE_NS;
+	vsib->wanted_start_utc_ns = config->start_utc_ns;
+	while (!ret && source_next_detail(source, &cursor, buf, sizeof(buf), &detail))
+		ret = take_detail(source, vsib, &detail);
+	if (!ret)
+		ret = set_rate(source, vsib, config->rate_bps);
+	if (!ret)
+		ret = open_board(source, vsib);
+	if (ret)
+		return ret;
+	set_marks(source, vsib);
+	find_ring(source, vsib);
+	if (ops == &board_kernel)
+		source->device = find_device(source);
+	return 0;
+}
+
+static int vsib_open(struct source *source, const struct source_config *config)
+{
+	bool is_fake = !strcmp(source->path, "fake") || !strncmp(source->path, "fake:", 5);
+
+	return vsib_open_board(source, config, is_fake ? &board_fake : &board_kernel);
+}
+
+/* An adopted descriptor stays open behind us, so closing alone wouldn't stop the board. */
+static void vsib_close(struct source *source)
+{
+	struct vsib *vsib = source->state;
+
+	if (vsib->board) {
+		if (vsib->is_running)
+			control(vsib, BOARD_SET_MODE, 0);
+		vsib->ops->close(vsib->board);
+	}
+	free(vsib);
+}
+
+/* ---- starting and stopping ----------------------------------------------------------------------- */
+
+/*
+ * The board begins at the first 1PPS after RUN, and the 1PPS carries no date: RUN must come when it is clear
+ * which second is next. Waits for that moment.
+ */
+static int wait_for_window(struct source *source, struct vsib *vsib, int64_t *second_utc_ns)
+{
+	for (;;) {
+		int64_t now = vsib->ops->realtime_ns(vsib->board), wanted = vsib->wanted_start_utc_ns;
+		int64_t second = wanted, left;
+
+		if (wanted && now > wanted - RUN_LATEST_NS) {
+			char text[UNITS_UTC_LEN];
+
+			source_note(source, "it is too late for a start at %s; starting at the next full second",
+				    units_format_utc(text, wanted));
+			vsib->wanted_start_utc_ns = 0;
+			continue;
+		}
+		if (!wanted)
+			second = (now + RUN_LATEST_NS + SECOND - 1) / SECOND * SECOND;
+		left = second - now - (wanted ? RUN_WANTED_NS : RUN_EARLIEST_NS);
+		*second_utc_ns = second;
+		if (left <= 0)
+			return 0;
+		if (is_interrupted(source))
+			return source_fail(source, EINTR, "interrupted before the start");
+		vsib->ops->wait(vsib->board, left < WAIT_SLICE_NS ? left : WAIT_SLICE_NS);
+	}
+}
+
+static void round_wanted_start(struct source *source, struct vsib *vsib)
+{
+	int64_t fraction = vsib->wanted_start_utc_ns % SECOND;
+
+	if (fraction) {
+		vsib->wanted_start_utc_ns += SECOND - fraction;
+		source_note(source, "the board starts at full seconds: start time rounded up");
+	}
+}
+
+static int vsib_start(struct source *source)
+{
+	struct vsib *vsib = source->state;
+	uint32_t command = (uint32_t)(vsib->mode << BOARD_MODE_SHIFT | vsib->skip) | BOARD_RUN |
+			   (vsib->embed ? BOARD_EMBED_1PPS : 0) | (vsib->giga ? BOARD_GIGABIT : 0);
+	int64_t second, left;
+	int ret;
+
+	round_wanted_start(source, vsib);
+	for (;;) {
+		ret = wait_for_window(source, vsib, &second);
+		if (!ret)
+			ret = control(vsib, BOARD_SET_MODE, command);
+		if (ret && ret != -EINTR)
+			return source_fail(source, -ret, "cannot start the board: %s", strerror(-ret));
+		if (ret)
+			return ret;
+		left = second - vsib->ops->realtime_ns(vsib->board);
+		if (left >= RUN_TOO_LATE_NS)
+			break;
+		/* We were held up between looking and setting RUN: nobody knows now which second it will be. */
+		control(vsib, BOARD_SET_MODE, 0);
+		control(vsib, BOARD_RESET_DMA, 0);
+	}
+	vsib->is_running = true;
+	vsib->start_ns = now_ns(vsib) + left;
+	vsib->look_ns = now_ns(vsib);
+	source->start_utc_ns = second;
+	return 0;
+}
+
+static void vsib_stop(struct source *source)
+{
+	struct vsib *vsib = source->state;
+	int64_t limit = now_ns(vsib) + STOP_LIMIT_NS;
+	unsigned long is_done = 0;
+	int ret = control(vsib, BOARD_DELAYED_STOP_DMA, 0);
+
+	while (!ret) {
+		ret = ask(vsib, BOARD_IS_DMA_DONE, &is_done);
+		if (ret || is_done || now_ns(vsib) >= limit)
+			break;
+		vsib->ops->wait(vsib->board, STOP_TURN_NS);
+	}
+	if (!ret && !is_done)
+		source_note(source, "the DMA didn't end within 2.5 s; has the VSI clock stopped?");
+	control(vsib, BOARD_SET_MODE, 0);
+	vsib->is_running = false;
+	vsib->stopped_ns = now_ns(vsib);
+}
+
+/* ---- the driver's ring --------------------------------------------------------------------------- */
+
+static void lose(struct vsib *vsib, uint64_t bytes)
+{
+	vsib->position += bytes;
+	vsib->untold_bytes += bytes;
+}
+
+/* Bytes against clock since the last look: are whole rings missing? */
+static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_t fill)
+{
+	int64_t ring = (int64_t)vsib->ring_bytes, deficit, change, ring_count, rest;
+
+	if (!vsib->clocked_bps)
+		return;
+	if (now > vsib->stopped_ns)
+		now = vsib->stopped_ns;
+	deficit = (int64_t)(bytes_in(vsib, now - vsib->start_ns) - vsib->position - fill);
+	change = deficit - vsib->deficit_bytes;
+	ring_count = change > 0 ? (change + ring / 2) / ring : 0;
+	rest = change - ring_count * ring;
+	if (change > ring / 4 && (rest > ring / 4 || rest < -ring / 4)) {
+		if (may_note(vsib))
+			source_note(source, "%lld bytes fewer than the clock makes, and no whole number of rings: was the VSI clock away?",
+				    (long long)change);
+		ring_count = 0;
+	}
+	if (ring_count)
+		lose(vsib, (uint64_t)ring_count * vsib->ring_bytes);
+	vsib->deficit_bytes = deficit - ring_count * ring;
+}
+
+/*
+ * The fill, and the moment at which it was true. When something held us up between the two the pair says
+ * nothing, so it is taken again.
+ */
+static int measure(const struct vsib *vsib, unsigned long *free_bytes, int64_t *when_ns)
+{
+	int64_t allowed = vsib->clocked_bps ? time_of(vsib, vsib->ring_bytes / 16) : NEVER;
+	int ret = 0;
+
+	for (int try = 0; !ret && try < LOOK_TRIES; try++) {
+		int64_t before = now_ns(vsib);
+
+		ret = ask(vsib, BOARD_GET_BIGBUF_BYTES, free_bytes);
+		*when_ns = now_ns(vsib);
+		if (*when_ns - before <= allowed)
+			break;
+	}
+	return ret;
+}
+
+static void look_at_ring(struct source *source, struct vsib *vsib)
+{
+	struct source_stats *stats = &source->stats;
+	unsigned long free_bytes = 0;
+	int64_t when = 0;
+	uint64_t fill;
+	int ret;
+
+	if (!vsib->has_fill) {
+		vsib->look_ns = now_ns(vsib);
+		return;
+	}
+	ret = measure(vsib, &free_bytes, &when);
+	if (ret || free_bytes > vsib->ring_bytes) {
+		vsib->has_fill = false;
+		vsib->look_ns = now_ns(vsib);
+		if (ret)
+			source_note(source, "the driver doesn't tell its ring's fill (%s): losses cannot be found out",
+				    strerror(-ret));
+		else
+			source_note(source, "%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
+				    free_bytes, (unsigned long long)vsib->ring_bytes);
+		return;
+	}
+	/* 0 is empty or full, and a full ring reads as empty too: its content is lost to us */
+	fill = free_bytes ? vsib->ring_bytes - free_bytes : 0;
+	judge(source, vsib, when, fill);
+	vsib->fill_bytes = fill;
+	vsib->look_ns = when;
+	atomic_store_explicit(&stats->device_fill_bytes, fill, memory_order_relaxed);
+	if (fill > atomic_load_explicit(&stats->device_fill_max_bytes, memory_order_relaxed))
+		atomic_store_explicit(&stats->device_fill_max_bytes, fill, memory_order_relaxed);
+}
+
+/* Could the ring have gone round between the look and now? */
+static bool may_have_wrapped(const struct vsib *vsib)
+{
+	uint64_t since = bytes_in(vsib, now_ns(vsib) - vsib->look_ns);
+	uint64_t lumps = vsib->ring_bytes / 500;
+
+	return vsib->has_fill && vsib->clocked_bps &&
+	       vsib->fill_bytes + since + lumps >= vsib->ring_bytes;
+}
+
+/* ---- 1PPS markers -------------------------------------------------------------------------------- */
+
+/* The part of the sample at @place that lies in this piece of the stream: is it all ones? */
+static bool is_marked(const struct marks *marks, uint64_t place, const unsigned char *data, size_t len,
+		      uint64_t position)
+{
+	for (uint64_t at = place; at < place + marks->sample_bytes; at++)
+		if (at >= position && at - position < len && data[at - position] != 0xff)
+			return false;
+	return true;
+}
+
+/*
+ * Where the marker stands instead: samples that are missing make it come early, by whole samples. Only
+ * a place that is the only one counts; noise makes ones by chance too. Returns how much too early; 0 = not found.
+ */
+static uint64_t find_marker(const struct marks *marks, const unsigned char *data, uint64_t position)
+{
+	uint64_t found = 0, back = marks->next > position ? marks->next - position : 0;
+
+	if (back > SEARCH_BYTES)
+		back = SEARCH_BYTES;
+	if (back >= marks->second_bytes)        /* there stands the marker of the second before */
+		back = marks->second_bytes - 1;
+	for (uint64_t shift = marks->sample_bytes; shift <= back; shift += marks->sample_bytes) {
+		size_t at = (size_t)(marks->next - shift - position);
+		size_t byte = 0;
+
+		while (byte < marks->sample_bytes && data[at + byte] == 0xff)
+			byte++;
+		if (byte < marks->sample_bytes)
+			continue;
+		if (found)
+			return 0;
+		found = shift;
+	}
+	return found;
+}
+
+static void note_missing_marker(struct source *source, struct vsib *vsib)
+{
+	struct marks *marks = &vsib->marks;
+	char where[80] = "not found nearby";
+
+	if (!may_note(vsib))
+		return;
+	if (marks->shift)
+		snprintf(where, sizeof(where), "found %llu samples too early",
+			 (unsigned long long)(marks->shift / marks->sample_bytes));
+	source_note(source, "1PPS marker absent at second %llu, %s (%llu absent so far)",
+		    (unsigned long long)(marks->next / marks->second_bytes), where,
+		    (unsigned long long)atomic_load_explicit(&source->stats.marker_missing_count,
+							     memory_order_relaxed));
+}
+
+/* All bytes of the next marker have been seen. Returns the bytes found missing before it. */
+static uint64_t judge_marker(struct source *source, struct vsib *vsib, const unsigned char *data,
+			     uint64_t position)
+{
+	struct marks *marks = &vsib->marks;
+	uint64_t missing = 0;
+
+	if (marks->is_good) {
+		count(&source->stats.marker_count);
+		marks->shift = 0;
+		return 0;
+	}
+	count(&source->stats.marker_missing_count);
+	if (marks->shift && marks->is_shift_good) {
+		/* twice at the same wrong place is no chance any more */
+		missing = marks->shift;
+		marks->shift = 0;
+		source_note(source, "1PPS markers come %llu samples early: so many were lost, noticed at second %llu",
+			    (unsigned long long)(missing / marks->sample_bytes),
+			    (unsigned long long)(marks->next / marks->second_bytes));
+		lose(vsib, missing);
+		return missing;
+	}
+	marks->shift = find_marker(marks, data, position);
+	note_missing_marker(source, vsib);
+	return 0;
+}
+
+static void check_markers(struct source *source, struct vsib *vsib, const unsigned char *data, size_t len,
+			  uint64_t position)
+{
+	struct marks *marks = &vsib->marks;
+
+	if (!marks->second_bytes)
+		return;
+	if (position != marks->seen_to) {
+		/* after a loss begin afresh, at the next marker that is whole */
+		if (position > marks->next)
+			marks->next = (position + marks->second_bytes - 1) / marks->second_bytes *
+				      marks->second_bytes;
+		marks->is_good = true;
+		marks->shift = 0;
+	}
+	for (;;) {
+		marks->is_good &= is_marked(marks, marks->next, data, len, position);
+		if (marks->shift)
+			marks->is_shift_good &= is_marked(marks, marks->next - marks->shift, data, len,
+							  position);
+		if (position + len < marks->next + marks->sample_bytes)
+			break;
+		position += judge_marker(source, vsib, data, position);
+		marks->next += marks->second_bytes;
+		marks->is_good = marks->is_shift_good = true;
+	}
+	marks->seen_to = position + len;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+/*
+ * The first samples: did they come at the second that was planned? The 1PPS decides, the wall clock only names
+ * the second, so whole seconds are corrected and the rest is left.
+ */
+static void check_first(struct source *source, struct vsib *vsib, int64_t last_look_ns)
+{
+	int64_t late, second_count;
+
+	vsib->has_samples = true;
+	/* not watched closely, or already lost some: nothing can be said */
+	if (vsib->look_ns - last_look_ns > SECOND / 4 || vsib->untold_bytes)
+		return;
+	late = vsib->look_ns - time_of(vsib, vsib->fill_bytes) - vsib->start_ns;
+	second_count = (late + (late < 0 ? -SECOND / 2 : SECOND / 2)) / SECOND;
+	if (!second_count)
+		return;
+	vsib->start_ns += second_count * SECOND;
+	source->start_utc_ns += second_count * SECOND;
+	vsib->deficit_bytes = 0;
+	source_note(source, "the first sample came %lld s %s than planned: start time corrected; are 1PPS and wall clock right?",
+		    (long long)(second_count < 0 ? -second_count : second_count),
+		    second_count < 0 ? "earlier" : "later");
+}
+
+static void note_silence(struct source *source, struct vsib *vsib)
+{
+	if (vsib->has_samples || vsib->has_told_silence || now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
+		return;
+	vsib->has_told_silence = true;
+	source_note(source, "no sample since the start second; are 1PPS and VSI clock connected?");
+}
+
+/* About one lump of the ring, so that a turn is worth its price; never beyond the deadline. */
+static void wait_for_lump(struct vsib *vsib, int64_t deadline_ns)
+{
+	int64_t now = now_ns(vsib), ns = MS, lump_ns = time_of(vsib, vsib->ring_bytes / 1000);
+
+	if (vsib->clocked_bps && lump_ns > MS)
+		ns = lump_ns < 5 * MS ? lump_ns : 5 * MS;
+	if (vsib->clocked_bps && ns > lump_ns * 100)    /* a tenth of a very small ring */
+		ns = lump_ns * 100;
+	if (now < vsib->start_ns)
+		ns = vsib->start_ns - now < 10 * MS ? vsib->start_ns - now : 10 * MS;
+	if (ns > deadline_ns - now)
+		ns = deadline_ns - now;
+	vsib->ops->wait(vsib->board, ns);
+}
+
+static void tell_loss(struct vsib *vsib, struct source_mark *mark)
+{
+	mark->lost_bytes = vsib->untold_bytes;
+	mark->is_estimated = vsib->untold_bytes > 0;
+	vsib->untold_bytes = 0;
+}
+
+static void take(struct source *source, struct vsib *vsib, const void *buf, size_t got,
+		 struct source_mark *mark)
+{
+	vsib->position += got;
+	/* A wrap between the look and the read: the data are already those behind the loss. */
+	if (may_have_wrapped(vsib))
+		look_at_ring(source, vsib);
+	check_markers(source, vsib, buf, got, vsib->position - got);
+	tell_loss(vsib, mark);
+	if (vsib->clocked_bps)
+		mark->utc_ns = source->start_utc_ns + time_of(vsib, vsib->position - got);
+}
+
+static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+			 struct source_mark *mark)
+{
+	struct vsib *vsib = source->state;
+
+	for (;;) {
+		int64_t last_look_ns = vsib->look_ns;
+		ssize_t got;
+
+		look_at_ring(source, vsib);
+		got = vsib->ops->read(vsib->board, buf, len);
+		if (got > 0) {
+			if ((size_t)got > len)  /* refused by source_read(); don't look at what isn't there */
+				return got;
+			if (!vsib->has_samples)
+				check_first(source, vsib, last_look_ns);
+			take(source, vsib, buf, (size_t)got, mark);
+			return got;
+		}
+		if (got < 0 && got != -EINTR && got != -EAGAIN) {
+			tell_loss(vsib, mark);
+			if (got < -4095)        /* no errno at all: source_read() names it */
+				return got;
+			return source_fail(source, (int)-got, "cannot read the board: %s",
+					   strerror((int)-got));
+		}
+		if (!got && vsib->stopped_ns != NEVER) {
+			tell_loss(vsib, mark);
+			return SOURCE_END;
+		}
+		if (is_interrupted(source) || now_ns(vsib) >= deadline_ns)
+			return SOURCE_NOT_YET;
+		if (got == -EINTR)
+			continue;
+		count(&source->stats.wait_count);
+		wait_for_lump(vsib, deadline_ns);
+		note_silence(source, vsib);
+	}
+}
+
+const struct source_ops source_vsib = {
+	.prefix = "vsib:",
+	.summary = "vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
+	.keys = "mode skip clock embed giga bigbuf",
+	.takes_path = true,
+	.open = vsib_open,
+	.start = vsib_start,
+	.read = vsib_read,
+	.stop = vsib_stop,
+	.close = vsib_close,
+};

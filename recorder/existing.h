@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * existing.h - is there a recording of this name on a target already?
+ *
+ * A recording's files on a target: <name>/ (vbs), <name>.vsib.jsonl, <name>.raw, <name>.NNNNNN and what else the
+ * template makes, each also with ".part" or "@OFFSET" behind it.
+ * Threads: set-up thread.
+ */
+#ifndef VSIB_RECORDER_EXISTING_H
+#define VSIB_RECORDER_EXISTING_H
+
+#include <stddef.h>
+
+#include "recorder/target.h"
+
+/**
+ * existing_find() - the first file or directory of recording @name on @target
+ * @name_template: of its files, relative to the target
+ * @found: the entry's name, @len bytes
+ * Return: 1 found; 0 nothing there; -errno.
+ */
+int existing_find(const struct target *target, const char *name, const char *name_template, char *found,
+		  size_t len);
+
+/**
+ * existing_remove() - remove all of it; only files that belong to the recording, and the directory when it is empty then
+ * Return: 0; -ENOTEMPTY when foreign files are in its directory; -errno.
+ */
+int existing_remove(const struct target *target, const char *name, const char *name_template);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * host.h - the small parent process that the user starts, with the recorder as its child
+ *
+ *   main(): return host_run(work, context)      work(): ... host_report(status) ... return status
+ *
+ * A process can't end while a write of its own is stuck in the kernel. So the recorder runs in a child; when its report stands it
+ * says its exit status by host_report(), and the parent returns it, even if the child is still held: then it says so.
+ * Signals: INT, TERM, HUP, QUIT, USR1 that reach the parent are passed on. The child is in a process group of its own, so that a key on the
+ * terminal or a kill of the group reaches it once; if the parent is killed, the child ends its recording in order.
+ */
+#ifndef VSIB_RECORDER_HOST_H
+#define VSIB_RECORDER_HOST_H
+
+/**
+ * host_run() - run @work in a child
+ * @work: its return value is the exit status
+ * Return: the exit status: the child's, or what it said by host_report(); 2 when it died of a signal.
+ */
+int host_run(int (*work)(void *context), void *context);
+
+/** host_report() - in the child: the report stands, this is the exit status; the parent need not wait for me any longer */
+void host_report(int exit_status);
+
+#endif

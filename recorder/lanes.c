@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/lanes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "drivers/units.h"
+#include "recorder/disk.h"
+
+struct lane {
+	uint32_t disk;          /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
+	uint32_t block;         /* being filled; RING_NONE = none */
+	uint32_t last;          /* last block of the open run; RING_NONE = no run is open */
+	size_t fill;            /* bytes in block */
+	uint64_t unit_left;     /* until the stripe turns */
+	uint64_t run_left;      /* until the run ends; UINT64_MAX = at the end of the file */
+	uint64_t file_left;     /* until the file ends; UINT64_MAX = never */
+	uint64_t file_number;
+	uint64_t file_offset;   /* of the next block */
+	uint64_t file_count;    /* files begun in this lane */
+};
+
+struct lanes {
+	struct session *session;
+	uint32_t count;
+	uint32_t current;
+	uint64_t file_count;    /* files begun in all lanes */
+	struct lane lanes[];
+};
+
+int lanes_create(struct lanes **out, struct session *session)
+{
+	uint32_t count = session->plan.stripe == STRIPE_ROUND ? session->disk_count : 1;
+	struct lanes *lanes = calloc(1, sizeof(*lanes) + count * sizeof(lanes->lanes[0]));
+
+	*out = lanes;
+	if (!lanes)
+		return -ENOMEM;
+	lanes->session = session;
+	lanes->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		lanes->lanes[i].disk = i;
+		lanes->lanes[i].block = lanes->lanes[i].last = RING_NONE;
+	}
+	return 0;
+}
+
+void lanes_free(struct lanes *lanes)
+{
+	free(lanes);
+}
+
+/* ---- which disk ---- */
+
+static void look_at_disks(const struct session *session, struct stripe_disk *disks)
+{
+	int64_t now = units_monotonic_ns();
+
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		const struct disk *disk = &session->disks[i];
+		int64_t started = atomic_load_explicit(&disk->write_started_ns, memory_order_relaxed);
+		uint64_t assigned = account_get(&disk->assigned_bytes);
+		uint64_t room = disk->target.free_bytes;
+
+		/* relaxed: a policy decides by these figures, nothing is unsafe if they are a little old */
+		disks[i].is_usable = disk_is_usable(disk);
+		disks[i].open_units = atomic_load_explicit(&disk->open_units, memory_order_relaxed);
+		disks[i].write_age_ns = started ? now - started : 0;
+		disks[i].free_bytes = room > assigned ? room - assigned : 0;
+		disks[i].total_bytes = disk->total_bytes;
+	}
+}
+
+static uint32_t choose_disk(const struct session *session)
+{
+	struct stripe_disk disks[TARGET_MAX];
+	uint32_t chosen;
+
+	if (session->disk_count == 1)
+		return 0;
+	look_at_disks(session, disks);
+	chosen = stripe_any(disks, session->disk_count);
+	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
+}
+
+/* ---- files ---- */
+
+/*
+ * File numbers. One lane, or whole files in turn: counted over the whole recording. Lanes that take turns by units
+ * smaller than a file: lane i has numbers i, i + n, i + 2n ..., so that they are unique as well; or, as wr counts,
+ * 0, 1, 2 ... in each directory.
+ */
+static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
+{
+	const struct session *session = lanes->session;
+
+	if (session->config.is_index_per_target)
+		return lane->file_count;
+	if (lanes->count > 1 && session->plan.unit_bytes)
+		return lane->file_count * lanes->count + (uint64_t)(lane - lanes->lanes);
+	return lanes->file_count;
+}
+
+static void begin_file(struct lanes *lanes, struct lane *lane)
+{
+	struct session *session = lanes->session;
+	const struct layout_plan *plan = &session->plan;
+
+	lane->file_number = next_file_number(lanes, lane);
+	lane->file_offset = 0;
+	lane->file_left = plan->file_bytes ? plan->file_bytes : UINT64_MAX;
+	lane->file_count++;
+	lanes->file_count++;
+	if (plan->stripe == STRIPE_ANY)
+		lane->disk = choose_disk(session);
+}
+
+/* ---- blocks and runs ---- */
+
+static bool is_new_run_needed(const struct lane *lane)
+{
+	return lane->last == RING_NONE;
+}
+
+/* The disk of a file that goes on over several runs has failed: the file ends, a new one begins elsewhere. */
+static void leave_failed_disk(struct lanes *lanes, struct lane *lane)
+{
+	const struct session *session = lanes->session;
+
+	if (lane->file_offset > 0 && lane->disk != RING_RESCUE && lane->file_left > 0 &&
+	    session->plan.is_held && !disk_is_usable(&session->disks[lane->disk]) &&
+	    session->plan.stripe == STRIPE_ANY)
+		lane->file_left = 0;
+}
+
+static bool begin_block(struct lanes *lanes, struct lane *lane)
+{
+	struct session *session = lanes->session;
+	const struct layout_plan *plan = &session->plan;
+	struct block_label *label;
+
+	lane->block = ring_take(session->ring);
+	if (lane->block == RING_NONE)
+		return false;
+	lane->fill = 0;
+	if (is_new_run_needed(lane)) {
+		leave_failed_disk(lanes, lane);
+		if (lane->file_left == 0)
+			begin_file(lanes, lane);
+		lane->run_left = plan->run_bytes ? plan->run_bytes : 0;
+		if (lane->disk != RING_RESCUE && plan->run_bytes)
+			/* relaxed: see look_at_disks() */
+			atomic_fetch_add_explicit(&session->disks[lane->disk].open_units, 1,
+						  memory_order_relaxed);
+	}
+	if (lane->unit_left == 0)
+		lane->unit_left = plan->unit_bytes ? plan->unit_bytes : UINT64_MAX;
+	label = ring_label(session->ring, lane->block);
+	label->file_number = lane->file_number;
+	label->file_offset = lane->file_offset;
+	label->is_file_end = false;
+	label->extent_count = 0;
+	label->utc_ns = 0;
+	return true;
+}
+
+/* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
+static void commit_block(struct lanes *lanes, struct lane *lane)
+{
+	struct session *session = lanes->session;
+	struct block_label *label = ring_label(session->ring, lane->block);
+	bool is_last;
+
+	lane->file_offset += lane->fill;
+	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
+	label->is_file_end = lane->file_left == 0;
+	is_last = lane->run_left == 0 || lane->file_left == 0;
+	if (lane->disk != RING_RESCUE)
+		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
+	if (lane->last == RING_NONE)
+		ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
+	else
+		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
+	lane->last = is_last ? RING_NONE : lane->block;
+	lane->block = RING_NONE;
+	lane->fill = 0;
+}
+
+/* The lane ends here: a block filled in part goes on, and whoever has its run can finish it. */
+static void retire_lane(struct lanes *lanes, struct lane *lane)
+{
+	struct ring *ring = lanes->session->ring;
+
+	if (lane->block != RING_NONE && lane->fill > 0)
+		commit_block(lanes, lane);
+	else if (lane->block != RING_NONE)
+		ring_give_back(ring, lane->block);
+	lane->block = RING_NONE;
+	if (lane->last != RING_NONE)
+		ring_end_run(ring, lane->disk, lane->last);
+	lane->last = RING_NONE;
+}
+
+/* The unit is over, or its file is: the stripe turns to the next lane whose disk works. */
+static void turn(struct lanes *lanes)
+{
+	struct stripe_disk disks[TARGET_MAX];
+	uint32_t next;
+
+	if (lanes->count == 1)
+		return;
+	look_at_disks(lanes->session, disks);
+	for (uint32_t i = 0; i < lanes->count; i++)
+		if (!disks[i].is_usable) /* another disk takes its run over, and must not wait for its end */
+			retire_lane(lanes, &lanes->lanes[i]);
+	next = stripe_round(disks, lanes->count, lanes->current);
+	lanes->current = next == STRIPE_NOBODY ? (lanes->current + 1) % lanes->count : next;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+size_t lanes_room(struct lanes *lanes, void **data)
+{
+	struct session *session = lanes->session;
+	struct lane *lane = &lanes->lanes[lanes->current];
+	uint64_t room;
+
+	if (lane->block == RING_NONE && !begin_block(lanes, lane))
+		return 0;
+	room = session->plan.block_bytes - lane->fill;
+	room = least(least(room, lane->unit_left), lane->file_left);
+	*data = (char *)ring_data(session->ring, lane->block) + lane->fill;
+	return (size_t)room;
+}
+
+void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
+{
+	struct session *session = lanes->session;
+	struct lane *lane = &lanes->lanes[lanes->current];
+	struct block_label *label = ring_label(session->ring, lane->block);
+	struct extent *last = label->extent_count ? &label->extents[label->extent_count - 1] : NULL;
+
+	if (last && last->at + last->bytes == lane->fill && last->stream_offset + last->bytes == stream_offset) {
+		last->bytes += (uint32_t)bytes;
+	} else {
+		assert(label->extent_count < session->plan.extent_max);
+		last = &label->extents[label->extent_count++];
+		last->stream_offset = stream_offset;
+		last->at = (uint32_t)lane->fill;
+		last->bytes = (uint32_t)bytes;
+	}
+	if (label->utc_ns == 0)
+		label->utc_ns = utc_ns;
+	lane->fill += bytes;
+	if (lane->file_left != UINT64_MAX)
+		lane->file_left -= bytes;
+	if (lane->unit_left != UINT64_MAX)
+		lane->unit_left -= bytes;
+	/* also when the label is full: the next piece may need an extent of its own */
+	if (lane->fill == session->plan.block_bytes || lane->file_left == 0 ||
+	    label->extent_count == session->plan.extent_max)
+		commit_block(lanes, lane);
+	if (lane->unit_left == 0 || (lane->file_left == 0 && session->plan.unit_bytes == 0)) {
+		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
+		turn(lanes);
+	}
+}
+
+void lanes_finish(struct lanes *lanes)
+{
+	for (uint32_t i = 0; i < lanes->count; i++)
+		retire_lane(lanes, &lanes->lanes[i]);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/layout.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_BLOCK (UINT64_C(4) << 20)
+#define LABEL_EXTENTS 16        /* room for a dozen losses of the source within one block */
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Bytes that a block must be a multiple of: whole frames, and whole pages for direct I/O. */
+static uint64_t block_quantum(const struct layout_request *request)
+{
+	uint64_t part = request->frame_bytes;
+
+	return part ? part / gcd(part, LAYOUT_ALIGN) * LAYOUT_ALIGN : LAYOUT_ALIGN;
+}
+
+static int plan_blocks(struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	uint64_t quantum = block_quantum(request);
+	uint64_t wanted = request->block_bytes, count;
+	uint64_t least = request->disk_count + UINT64_C(1);
+
+	if (wanted == 0) {
+		wanted = request->ring_bytes / 32;
+		wanted = wanted < DEFAULT_BLOCK ? wanted : DEFAULT_BLOCK;
+		wanted = wanted < quantum ? quantum : wanted;
+	}
+	plan->block_bytes = wanted / quantum * quantum;
+	if (plan->block_bytes == 0 || plan->block_bytes > UINT32_MAX / 2) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "a block of %" PRIu64 " bytes is impossible: it must be a multiple of %" PRIu64 " (whole frames and whole pages) below 2 GiB",
+			 wanted, quantum);
+		return -EINVAL;
+	}
+	count = request->ring_bytes / plan->block_bytes;
+	if (count > UINT32_C(1) << 31)
+		count = UINT32_C(1) << 31;
+	if (count < least) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "a ring of %" PRIu64 " bytes holds %" PRIu64 " blocks of %" PRIu64 " bytes; %" PRIu64 " are needed for %u disks: a larger --ring or a smaller --block",
+			 request->ring_bytes, count, plan->block_bytes, least, request->disk_count);
+		return -EINVAL;
+	}
+	plan->block_count = (uint32_t)count;
+	plan->ring_bytes = count * plan->block_bytes;
+	return 0;
+}
+
+/*
+ * The chunk: so small that each disk can own two while one is filled and the ring still has as much again; whole
+ * blocks. With one disk nothing is held for it and a chunk may be as large as files go.
+ */
+static int plan_chunk(struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	uint64_t share = plan->ring_bytes / (UINT64_C(4) * request->disk_count);
+	uint64_t chunk = request->chunk_bytes ? request->chunk_bytes : share;
+
+	if (!request->chunk_bytes && chunk > LAYOUT_CHUNK_MAX)
+		chunk = LAYOUT_CHUNK_MAX;
+	chunk = chunk / plan->block_bytes * plan->block_bytes;
+	if (chunk == 0 && !request->chunk_bytes)
+		chunk = plan->block_bytes;
+	if (chunk == 0) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "a chunk of %" PRIu64 " bytes holds no whole block of %" PRIu64 " bytes",
+			 request->chunk_bytes, plan->block_bytes);
+		return -EINVAL;
+	}
+	if (plan->is_held && chunk * (request->disk_count + 1) > plan->ring_bytes) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "chunks of %" PRIu64 " bytes for %u disks don't fit into a ring of %" PRIu64 " bytes: a chunk stays in the ring until it is safely on its disk; a larger --ring or a smaller --chunk",
+			 chunk, request->disk_count, plan->ring_bytes);
+		return -EINVAL;
+	}
+	plan->chunk_bytes = chunk;
+	return 0;
+}
+
+static int plan_raw(struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	plan->file_bytes = request->file_bytes;
+	if (request->disk_count == 1) {
+		plan->chunk_bytes = 0;
+		return 0;
+	}
+	if (request->stripe == STRIPE_ROUND) {
+		plan->unit_bytes = request->unit_bytes ? request->unit_bytes : plan->block_bytes;
+	} else if (request->file_bytes == 0) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "layout raw on %u targets needs --file-size (whole files to each), or --stripe round (block by block in turn), or use --layout vbs",
+			 request->disk_count);
+		return -EINVAL;
+	}
+	if (!plan->is_held) {
+		plan->chunk_bytes = 0;
+		return 0;
+	}
+	plan->run_bytes = plan->chunk_bytes;
+	if (plan->file_bytes && plan->file_bytes <= plan->run_bytes) {
+		plan->run_bytes = plan->file_bytes;
+		plan->is_run_a_file = true;
+	}
+	return 0;
+}
+
+int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	int ret;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->kind = request->kind;
+	plan->stripe = request->stripe;
+	plan->is_held = request->disk_count > 1 && !request->is_stream && !request->is_historical;
+	ret = plan_blocks(plan, request, error);
+	if (ret < 0)
+		return ret;
+	plan->extent_max = LABEL_EXTENTS;
+	if (request->unit_bytes && request->disk_count > 1)
+		plan->extent_max += (uint32_t)(plan->block_bytes / request->unit_bytes) + 2;
+	if (request->is_stream)
+		return 0;
+	ret = plan_chunk(plan, request, error);
+	if (ret < 0)
+		return ret;
+	if (request->kind == LAYOUT_RAW)
+		return plan_raw(plan, request, error);
+	if (request->file_bytes) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "--file-size is for layout raw; the files of layout vbs are its chunks: --chunk");
+		return -EINVAL;
+	}
+	plan->file_bytes = plan->chunk_bytes;
+	plan->run_bytes = plan->chunk_bytes;
+	plan->is_run_a_file = true;
+	return 0;
+}
+
+int layout_check_template(const char *name_template, bool needs_number, char *error)
+{
+	unsigned number_count = 0;
+	const char *p;
+
+	for (p = name_template; *p; p++) {
+		if (*p == '/') {
+			snprintf(error, LAYOUT_ERROR_LEN, "template '%.200s': a file name, without '/'",
+				 name_template);
+			return -EINVAL;
+		}
+		if (*p != '%' || (p[1] == '%' && p++))
+			continue;
+		p++;
+		if (*p == '0') { /* %0Nd with N of one or two digits */
+			p++;
+			if (isdigit((unsigned char)*p) && *p != '0')
+				p++;
+			else
+				p = "";
+			if (isdigit((unsigned char)*p))
+				p++;
+		}
+		if (*p != 'd') {
+			snprintf(error, LAYOUT_ERROR_LEN,
+				 "template '%.200s': only one %%d or %%0Nd (N = 1 .. 99) may stand in it, and %%%% for a percent sign",
+				 name_template);
+			return -EINVAL;
+		}
+		number_count++;
+	}
+	if (number_count > 1 || (needs_number && number_count == 0) || p == name_template) {
+		snprintf(error, LAYOUT_ERROR_LEN, "template '%.200s': %s", name_template,
+			 number_count > 1 ? "more than one number" :
+			 p == name_template ? "empty" :
+					      "several files need a number: one %d or %0Nd");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int layout_check_name(const char *name, char *error)
+{
+	const char *why = NULL;
+
+	if (!name[0])
+		why = "it is empty";
+	else if (strchr(name, '.'))
+		why = "readers of VBS recordings can't open a name with a '.' in it";
+	else if (strchr(name, '/'))
+		why = "it is a name, not a path; the directory is the target (-o)";
+	else if (strlen(name) > 150)
+		why = "it is longer than 150 characters";
+	for (const char *p = name; *p && !why; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			why = "it has a control character";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "the name '%.160s' can't be used: %s", name, why);
+	return -EINVAL;
+}
+
+void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
+{
+	char escaped[2 * 150 + 1];
+	size_t n = 0;
+
+	for (const char *p = name; *p && n + 2 < sizeof(escaped); p++) {
+		if (*p == '%')
+			escaped[n++] = '%';
+		escaped[n++] = *p;
+	}
+	escaped[n] = '\0';
+	if (plan->kind == LAYOUT_VBS)
+		snprintf(buf, LAYOUT_NAME_LEN, "%.100s/%.100s.%%08d", escaped, escaped);
+	else if (plan->file_bytes)
+		snprintf(buf, LAYOUT_NAME_LEN, "%.200s.%%06d", escaped);
+	else
+		snprintf(buf, LAYOUT_NAME_LEN, "%.200s.raw", escaped);
+}
+
+void layout_file_name(char *buf, const char *name_template, uint64_t number, uint64_t base)
+{
+	size_t n = 0;
+
+	/* Done by hand: a template is data, and no data go to printf as a format. */
+	for (const char *p = name_template; *p && n + 1 < LAYOUT_NAME_LEN; p++) {
+		if (*p != '%') {
+			buf[n++] = *p;
+		} else if (p[1] == '%') {
+			buf[n++] = *p++;
+		} else {
+			char *end;
+			int width = (int)strtol(p + 1, &end, 10);
+			int len = snprintf(buf + n, LAYOUT_NAME_LEN - n, "%0*" PRIu64, width, number);
+
+			n = (size_t)len < LAYOUT_NAME_LEN - n ? n + (size_t)len : LAYOUT_NAME_LEN - 1;
+			p = end; /* on the 'd' */
+		}
+	}
+	buf[n] = '\0';
+	if (base)
+		snprintf(buf + n, LAYOUT_NAME_LEN - n, "@%" PRIu64, base);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+
+#include "drivers/units.h"
+#include "recorder/lanes.h"
+#include "recorder/session.h"
+
+#define TURN_NS   INT64_C(100000000)    /* the reader looks round at least this often: limits, stop, silence */
+#define GRACE_NS  INT64_C(250000000)    /* a source we pace may deliver what was due by the deadline */
+
+struct reader {
+	struct session *session;
+	struct lanes *lanes;
+	uint64_t position;              /* in the stream: of the next byte */
+	int64_t deadline_ns;            /* -d; INT64_MAX = none */
+	uint64_t limit_bytes;           /* -n, or -d at the rate of a source we pace; UINT64_MAX = none */
+	bool is_limit_duration;         /* limit_bytes stands for -d */
+	bool is_overflowing;            /* since overflow_from, nothing fits into the ring */
+	uint64_t overflow_from;
+	uint64_t overflow_bytes;
+	int64_t overflow_ns;
+	int64_t last_fill_ns;           /* end of the last full block */
+	bool is_silent;
+};
+
+/* ---- limits ---- */
+
+static void set_limits(struct reader *r)
+{
+	struct session *session = r->session;
+	const struct session_config *config = &session->config;
+	int64_t started = atomic_load_explicit(&session->started_ns, memory_order_relaxed);
+	int64_t from = session->armed_ns;
+
+	r->deadline_ns = INT64_MAX;
+	r->limit_bytes = config->limit_bytes ? config->limit_bytes : UINT64_MAX;
+	if (config->duration_ns == 0)
+		return;
+	/* a board, or a recording that was told when to start, runs from that moment */
+	if (config->start_utc_ns || session->source->start_utc_ns)
+		from = started;
+	r->deadline_ns = from + config->duration_ns;
+	if (session->source->is_paced_by_us && session->source->rate_bps) {
+		uint64_t due = units_bytes_at(session->source->rate_bps, config->duration_ns);
+
+		r->deadline_ns += GRACE_NS + (started - from);
+		if (due < r->limit_bytes) {
+			r->limit_bytes = due;
+			r->is_limit_duration = true;
+		}
+	}
+}
+
+/* False when the stream is to end now; says why to the session. */
+static bool may_go_on(struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (atomic_load_explicit(&session->is_stopping, memory_order_acquire))
+		return false;
+	if (r->position >= r->limit_bytes) {
+		session_stop(session, r->is_limit_duration ? STOP_DURATION : STOP_BYTES);
+		return false;
+	}
+	if (units_monotonic_ns() >= r->deadline_ns) {
+		session_stop(session, STOP_DURATION);
+		return false;
+	}
+	return true;
+}
+
+static size_t within_limit(const struct reader *r, size_t len)
+{
+	uint64_t left = r->limit_bytes > r->position ? r->limit_bytes - r->position : 0;
+
+	return left < len ? (size_t)left : len;
+}
+
+static int64_t next_turn(const struct reader *r, int64_t now)
+{
+	return r->deadline_ns < now + TURN_NS ? r->deadline_ns : now + TURN_NS;
+}
+
+/* ---- what the source says ---- */
+
+/* Bytes the source lost before the data just read: the stream goes on behind them. */
+static void note_source_loss(struct reader *r, const struct source_mark *mark)
+{
+	struct session *session = r->session;
+
+	if (mark->lost_bytes == 0)
+		return;
+	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
+	if (mark->is_estimated)
+		account_add(&session->account.estimated_bytes, mark->lost_bytes);
+	session_gap(session, r->position, mark->lost_bytes, GAP_SOURCE, mark->is_estimated);
+	session_notice(session, "the source lost %s%" PRIu64 " bytes at stream offset %" PRIu64,
+		       mark->is_estimated ? "about " : "", mark->lost_bytes, r->position);
+	r->position += mark->lost_bytes;
+}
+
+static void note_silence(struct reader *r, int64_t now)
+{
+	struct session *session = r->session;
+	int64_t since = now - atomic_load_explicit(&session->last_data_ns, memory_order_relaxed);
+
+	if (r->is_silent || since < session->config.silence_ns || session->config.silence_ns == 0)
+		return;
+	r->is_silent = true;
+	session_event(session, "source-silent", -1, "nothing has come from %s for %.1f s",
+		      session->source->name, (double)since / 1e9);
+}
+
+static void note_data(struct reader *r, int64_t now)
+{
+	struct session *session = r->session;
+
+	atomic_store_explicit(&session->last_data_ns, now, memory_order_relaxed);
+	if (!r->is_silent)
+		return;
+	r->is_silent = false;
+	session_event(session, "source-back", -1, "data come from %s again", session->source->name);
+}
+
+static bool end_of_source(struct reader *r, ssize_t result)
+{
+	struct session *session = r->session;
+
+	if (result == SOURCE_NOT_YET) {
+		note_silence(r, units_monotonic_ns());
+		return false;
+	}
+	if (result == SOURCE_END) {
+		session_stop(session, STOP_SOURCE_END);
+		return true;
+	}
+	if (result == -EINTR)
+		return false; /* told to look round: may_go_on() decides */
+	session_event(session, "source-failed", -1, "%s", session->source->error);
+	session_stop(session, STOP_SOURCE_ERROR);
+	return true;
+}
+
+/* ---- a full ring ---- */
+
+static void end_overflow(struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (!r->is_overflowing)
+		return;
+	r->is_overflowing = false;
+	session_gap(session, r->overflow_from, r->overflow_bytes, GAP_OVERFLOW, false);
+	session_notice(session,
+		       "the ring was full for %.3f s: %" PRIu64 " bytes lost at stream offset %" PRIu64,
+		      (double)(units_monotonic_ns() - r->overflow_ns) / 1e9, r->overflow_bytes, r->overflow_from);
+}
+
+/* The source can't wait: its bytes are read, counted and dropped. False when it has ended. */
+static bool drop_some(struct reader *r)
+{
+	struct session *session = r->session;
+	struct source_mark mark;
+	size_t len = within_limit(r, session->plan.block_bytes), taken;
+	/* short turns: room may come any time, and this is no time to sleep */
+	ssize_t n = source_read(session->source, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
+
+	if (n <= 0)
+		return !end_of_source(r, n);
+	if (mark.lost_bytes)
+		end_overflow(r); /* two causes, two gaps */
+	note_source_loss(r, &mark);
+	if (!r->is_overflowing) {
+		r->is_overflowing = true;
+		r->overflow_from = r->position;
+		r->overflow_bytes = 0;
+		r->overflow_ns = units_monotonic_ns();
+		account_add(&session->account.overflow_count, 1);
+		if (session->config.on_overflow == OVERFLOW_STOP)
+			session_stop(session, STOP_OVERFLOW);
+	}
+	taken = within_limit(r, (size_t)n);
+	account_add(&session->account.received_bytes, (uint64_t)n);
+	account_add(&session->account.overflow_bytes, taken);
+	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
+	r->overflow_bytes += taken;
+	r->position += taken;
+	note_data(r, units_monotonic_ns());
+	return true;
+}
+
+/* The source can wait: so do we, until a block comes back. */
+static void wait_for_room(struct reader *r, uint32_t ticket)
+{
+	struct session *session = r->session;
+	int64_t now = units_monotonic_ns(), waited;
+
+	ring_sleep(session->ring, RING_PRODUCER, ticket, next_turn(r, now));
+	waited = units_monotonic_ns() - now;
+	/* relaxed: ours alone to write */
+	atomic_store_explicit(&session->waited_ns,
+			      atomic_load_explicit(&session->waited_ns, memory_order_relaxed) + waited,
+			      memory_order_relaxed);
+	/* silence is the source's, not ours */
+	atomic_store_explicit(&session->last_data_ns, now + waited, memory_order_relaxed);
+}
+
+/* ---- the loop ---- */
+
+static void note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
+{
+	struct session *session = r->session;
+
+	watch_look(&session->watch, data, bytes, now);
+	if (bytes < room)
+		return;
+	if (r->last_fill_ns &&
+	    now - r->last_fill_ns > atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed))
+		atomic_store_explicit(&session->longest_fill_ns, now - r->last_fill_ns, memory_order_relaxed);
+	r->last_fill_ns = now;
+}
+
+/* One read into the ring. False when the stream is over. */
+static bool read_some(struct reader *r, void *data, size_t room)
+{
+	struct session *session = r->session;
+	struct source_mark mark;
+	size_t len = within_limit(r, room), taken;
+	int64_t now = units_monotonic_ns();
+	ssize_t n = source_read(session->source, data, len, next_turn(r, now), &mark);
+
+	if (n <= 0)
+		return !end_of_source(r, n);
+	now = units_monotonic_ns();
+	note_source_loss(r, &mark);
+	account_add(&session->account.received_bytes, (uint64_t)n);
+	taken = within_limit(r, (size_t)n);
+	/* what the source lost counts as stream: the last bytes may lie behind the limit */
+	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
+	note_data(r, now);
+	if (taken == 0)
+		return true;
+	note_fill(r, data, taken, room, now);
+	lanes_filled(r->lanes, taken, r->position, mark.utc_ns ? mark.utc_ns : session_utc(session, now));
+	r->position += taken;
+	return true;
+}
+
+static void read_stream(struct reader *r)
+{
+	struct session *session = r->session;
+	bool is_going = true;
+
+	while (is_going && may_go_on(r)) {
+		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
+		void *data;
+		size_t room = lanes_room(r->lanes, &data);
+
+		if (room > 0) {
+			end_overflow(r);
+			is_going = read_some(r, data, room);
+		} else if (session->can_drop) {
+			is_going = drop_some(r);
+		} else {
+			wait_for_room(r, ticket);
+		}
+	}
+	end_overflow(r);
+}
+
+static int start_source(struct reader *r)
+{
+	struct session *session = r->session;
+	int ret = source_start(session->source);
+	int64_t now = units_monotonic_ns(), utc, first_utc;
+
+	if (ret < 0) {
+		if (ret != -EINTR) {
+			session_event(session, "source-failed", -1, "%s", session->source->error);
+			session_stop(session, STOP_SOURCE_ERROR);
+		}
+		return ret;
+	}
+	/* a board is started up to a second before its first sample */
+	utc = session_utc(session, now);
+	first_utc = session->source->start_utc_ns ? session->source->start_utc_ns : utc;
+	if (first_utc > utc && first_utc - utc < 2 * UNITS_NS_PER_S)
+		now += first_utc - utc;
+	atomic_store_explicit(&session->start_utc_ns, first_utc, memory_order_relaxed);
+	atomic_store_explicit(&session->last_data_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&session->started_ns, now, memory_order_release);
+	return 0;
+}
+
+void *reader_main(void *arg)
+{
+	struct session *session = arg;
+	struct reader r = { .session = session, .lanes = session->lanes };
+
+	pthread_setname_np(pthread_self(), "reader");
+	if (start_source(&r) == 0) {
+		set_limits(&r);
+		read_stream(&r);
+		source_stop(session->source);
+	}
+	lanes_finish(r.lanes);
+	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
+	atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(), memory_order_relaxed);
+	/* release: every put comes before this; a writer that sees it and an empty ring is through */
+	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
+	ring_wake_all(session->ring);
+	return NULL;
+}

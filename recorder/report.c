@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drivers/units.h"
+#include "recorder/disk.h"
+#include "recorder/version.h"
+
+#define TEXT_GAPS 20    /* gaps listed in the text report */
+
+static double duration_s(const struct session *session)
+{
+	return (double)(session->ended_ns - session->armed_ns) / 1e9;
+}
+
+static double rate_bps(const struct session *session, uint64_t bytes)
+{
+	double seconds = duration_s(session);
+
+	return seconds > 0 ? (double)bytes * 8 / seconds : 0;
+}
+
+static double since_armed_s(const struct session *session, int64_t monotonic_ns)
+{
+	return monotonic_ns > session->armed_ns ? (double)(monotonic_ns - session->armed_ns) / 1e9 : 0;
+}
+
+/* ---- text ---- */
+
+static void text_gaps(FILE *out, const struct session *session)
+{
+	const struct account *account = &session->account;
+	char utc[UNITS_UTC_LEN];
+
+	for (size_t i = 0; i < account->gap_kept_count && i < TEXT_GAPS; i++) {
+		const struct gap *gap = &account->gaps[i];
+
+		fprintf(out, "  gap: %" PRIu64 " bytes at stream offset %" PRIu64 ", cause %s%s, %s\n", gap->bytes,
+			gap->stream_offset, account_cause_name(gap->cause), gap->is_estimated ? " (estimated)" : "",
+			units_format_utc(utc, gap->utc_ns));
+	}
+	if (account->gap_count > TEXT_GAPS)
+		fprintf(out, "  ... %" PRIu64 " gaps in all; the journal has every one\n", account->gap_count);
+}
+
+static void text_account(FILE *out, const struct session *session)
+{
+	const struct account *account = &session->account;
+	struct account_sum sum = session_sum(session);
+	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
+	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
+
+	fprintf(out, "  stream   %" PRIu64 " bytes = received %" PRIu64 " + lost by the source %" PRIu64 "%s\n",
+		account_stream_bytes(account), account_get(&account->received_bytes),
+		account_get(&account->source_lost_bytes),
+		account_get(&account->estimated_bytes) ? " (partly estimated by the clock)" : "");
+	fprintf(out, "  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64 " + lost with a disk %" PRIu64,
+		account_get(&account->received_bytes), sum.written_bytes, account_get(&account->overflow_bytes), disk);
+	if (account_get(&account->discarded_bytes))
+		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
+	if (aborted)
+		fprintf(out, " + aborted %" PRIu64, aborted);
+	fputc('\n', out);
+}
+
+static void text_ring(FILE *out, const struct session *session)
+{
+	struct ring_level level = ring_level(session->ring);
+	char high[UNITS_TEXT_LEN];
+	int64_t waited = atomic_load_explicit(&session->waited_ns, memory_order_relaxed);
+
+	fprintf(out, "  ring     high-water mark %" PRIu64 " bytes (%s, %.1f %%) after %.3f s; %" PRIu64 " overflows",
+		level.high_water_bytes, units_format_bytes(high, level.high_water_bytes),
+		(double)level.high_water_bytes / (double)session->plan.ring_bytes * 100,
+		since_armed_s(session, level.high_water_ns), account_get(&session->account.overflow_count));
+	if (waited > UNITS_NS_PER_S / 100)
+		fprintf(out, "; the source had to wait %.3f s", (double)waited / 1e9);
+	fputc('\n', out);
+}
+
+static void text_disk(FILE *out, const struct session *session, const struct disk *disk)
+{
+	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
+	enum disk_state state = (enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
+	double rate = rate_bps(session, bytes);
+
+	fprintf(out, "  %-8s %" PRIu64 " bytes, %.3f Mbit/s (%.2f MiB/s), worst write %.3f s", session_disk_state_name(state),
+		bytes, rate / 1e6, rate / 8 / 1048576,
+		(double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9);
+	if (disk->target.kind == TARGET_DIRECTORY)
+		fprintf(out, " at file offset %" PRIu64 ", %" PRIu64 " files, %s I/O", account_get(&disk->worst_offset),
+			account_get(&disk->file_count), sink_io_name(disk->sink));
+	fprintf(out, ": %s\n", disk->target.path);
+	if (sink_note(disk->sink)[0])
+		fprintf(out, "           %s\n", sink_note(disk->sink));
+	if (state != DISK_OK)
+		fprintf(out, "           %s\n", disk->error);
+}
+
+void report_text(FILE *out, const struct session *session)
+{
+	int status;
+	enum session_outcome outcome = session_outcome(session, &status);
+	uint64_t written = session_written_bytes(session);
+	double rate = rate_bps(session, written);
+
+	fprintf(out, "%s: %s\n", session->config.name, session_outcome_name(outcome));
+	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n", duration_s(session),
+		(double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
+	text_account(out, session);
+	text_ring(out, session);
+	for (unsigned i = 0; i < session->disk_count; i++)
+		text_disk(out, session, &session->disks[i]);
+	text_gaps(out, session);
+	for (unsigned i = 0; i < session->warning_count; i++)
+		fprintf(out, "  warning: %s\n", session->warnings[i]);
+}
+
+/* ---- JSON ---- */
+
+/* Text that may not be UTF-8 (paths) must not take the report down. */
+static json_t *text(const char *string)
+{
+	json_t *json = json_string(string);
+
+	return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *json_histogram(const struct disk *disk)
+{
+	json_t *edges = json_array(), *counts = json_array();
+
+	for (unsigned i = 0; i < SESSION_HISTOGRAM; i++) {
+		if (i + 1 < SESSION_HISTOGRAM)
+			json_array_append_new(edges, json_real((double)session_edges_ns[i] / 1e9));
+		json_array_append_new(counts, number(account_get(&disk->write_hist[i])));
+	}
+	return json_pack("{so so}", "edges_s", edges, "counts", counts);
+}
+
+static json_t *json_disk(const struct session *session, const struct disk *disk)
+{
+	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
+	enum disk_state state = (enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "target", text(disk->target.path));
+	json_object_set_new(o, "device", text(disk->target.device));
+	json_object_set_new(o, "fs", text(disk->target.fs));
+	json_object_set_new(o, "fs_uuid", text(disk->target.fs_uuid));
+	json_object_set_new(o, "serial", text(disk->target.serial));
+	json_object_set_new(o, "written_bytes", number(bytes));
+	json_object_set_new(o, "files", number(account_get(&disk->file_count)));
+	json_object_set_new(o, "state", json_string(session_disk_state_name(state)));
+	json_object_set_new(o, "error", state == DISK_OK ? json_null() : text(disk->error));
+	json_object_set_new(o, "io", json_string(sink_io_name(disk->sink)));
+	json_object_set_new(o, "engine", json_string("pwrite"));
+	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, bytes)));
+	json_object_set_new(o, "worst_write_s",
+			    json_real((double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9));
+	json_object_set_new(o, "worst_write_offset", number(account_get(&disk->worst_offset)));
+	json_object_set_new(o, "write_hist", json_histogram(disk));
+	return o;
+}
+
+static json_t *json_gaps(const struct account *account)
+{
+	json_t *gaps = json_array();
+	char utc[UNITS_UTC_LEN];
+
+	for (size_t i = 0; i < account->gap_kept_count; i++) {
+		const struct gap *gap = &account->gaps[i];
+		json_t *o = json_pack("{sI sI ss ss}", "stream_offset", (json_int_t)gap->stream_offset, "bytes",
+				      (json_int_t)gap->bytes, "cause", account_cause_name(gap->cause), "utc",
+				      units_format_utc(utc, gap->utc_ns));
+
+		if (gap->is_estimated)
+			json_object_set_new(o, "estimated", json_true());
+		json_array_append_new(gaps, o);
+	}
+	return gaps;
+}
+
+static json_t *json_ring(const struct session *session)
+{
+	struct ring_level level = ring_level(session->ring);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "capacity_bytes", number(session->plan.ring_bytes));
+	json_object_set_new(o, "asked_bytes", number(session->config.ring_bytes));
+	json_object_set_new(o, "block_bytes", number(session->plan.block_bytes));
+	json_object_set_new(o, "chunk_bytes", number(session->plan.chunk_bytes));
+	json_object_set_new(o, "high_water_bytes", number(level.high_water_bytes));
+	json_object_set_new(o, "high_water_s", json_real(since_armed_s(session, level.high_water_ns)));
+	json_object_set_new(o, "overflow_count", number(account_get(&session->account.overflow_count)));
+	json_object_set_new(o, "overflow_bytes", number(account_get(&session->account.overflow_bytes)));
+	json_object_set_new(o, "pages", json_string(memory_pages_name(session->memory.pages)));
+	json_object_set_new(o, "numa_node",
+			    session->memory.numa_node == MEMORY_ANY_NODE ? json_null() :
+									   json_integer(session->memory.numa_node));
+	json_object_set_new(o, "locked", json_boolean(session->memory.is_locked));
+	json_object_set_new(o, "source_waited_s",
+			    json_real((double)atomic_load_explicit(&session->waited_ns, memory_order_relaxed) / 1e9));
+	return o;
+}
+
+static json_t *json_source(const struct session *session)
+{
+	const struct source *source = session->source;
+	const struct source_stats *stats = &source->stats;
+	json_t *o = json_object();
+
+	json_object_set_new(o, "name", text(source->name));
+	json_object_set_new(o, "rate_bps", number(source->rate_bps));
+	json_object_set_new(o, "received_bytes", number(account_get(&session->account.received_bytes)));
+	json_object_set_new(o, "lost_bytes", number(account_get(&session->account.source_lost_bytes)));
+	json_object_set_new(o, "estimated_bytes", number(account_get(&session->account.estimated_bytes)));
+	json_object_set_new(o, "device_ring_bytes", number(account_get(&stats->device_ring_bytes)));
+	json_object_set_new(o, "device_fill_max_bytes", number(account_get(&stats->device_fill_max_bytes)));
+	json_object_set_new(o, "marker_count", number(account_get(&stats->marker_count)));
+	json_object_set_new(o, "marker_missing_count", number(account_get(&stats->marker_missing_count)));
+	return o;
+}
+
+static void add_thread(json_t *placement, const char *name, unsigned number_of, int cpu)
+{
+	char thread[32];
+
+	snprintf(thread, sizeof(thread), "%s%u", name, number_of);
+	json_array_append_new(placement, json_pack("{ss si ss}", "thread",
+						   strcmp(name, "reader") == 0 ? name : thread, "cpu", cpu, "policy",
+						   "other"));
+}
+
+static json_t *json_placement(const struct session *session)
+{
+	json_t *placement = json_array();
+
+	add_thread(placement, "reader", 0, atomic_load_explicit(&session->reader_cpu, memory_order_relaxed));
+	for (unsigned i = 0; i < session->disk_count; i++)
+		add_thread(placement, "writer", i,
+			   atomic_load_explicit(&session->disks[i].writer_cpu, memory_order_relaxed));
+	return placement;
+}
+
+static void add_account(json_t *o, const struct session *session)
+{
+	const struct account *account = &session->account;
+	struct account_sum sum = session_sum(session);
+
+	json_object_set_new(o, "stream_bytes", number(account_stream_bytes(account)));
+	json_object_set_new(o, "written_bytes", number(sum.written_bytes));
+	json_object_set_new(o, "disk_lost_bytes",
+			    number(sum.disk_bytes + account_get(&account->unclaimed_disk_bytes)));
+	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
+	json_object_set_new(o, "aborted_bytes",
+			    number(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)));
+	json_object_set_new(o, "filled_bytes", number(0));
+}
+
+static json_t *make_report(const struct session *session)
+{
+	json_t *o = json_object(), *disks = json_array(), *warnings = json_array();
+	struct rusage usage;
+	char utc[UNITS_UTC_LEN];
+	int status;
+	enum session_outcome outcome = session_outcome(session, &status);
+
+	getrusage(RUSAGE_SELF, &usage);
+	json_object_set_new(o, "schema", json_string("vsib-report/1"));
+	json_object_set_new(o, "program", json_string(session->config.program));
+	json_object_set_new(o, "version", json_string(VSIB_VERSION));
+	json_object_set_new(o, "name", text(session->config.name));
+	json_object_set_new(o, "outcome", json_string(session_outcome_name(outcome)));
+	json_object_set_new(o, "exit_status", json_integer(status));
+	json_object_set_new(o, "utc", json_string(units_format_utc(utc, atomic_load_explicit(&session->start_utc_ns,
+											    memory_order_relaxed))));
+	json_object_set_new(o, "source", json_source(session));
+	add_account(o, session);
+	json_object_set_new(o, "duration_s", json_real(duration_s(session)));
+	json_object_set_new(o, "sync_s", json_real((double)session->sync_ns / 1e9));
+	json_object_set_new(o, "startup_s", json_real((double)(session->armed_ns - session->created_ns) / 1e9));
+	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, session_written_bytes(session))));
+	json_object_set_new(o, "ring", json_ring(session));
+	for (unsigned i = 0; i < session->disk_count; i++)
+		json_array_append_new(disks, json_disk(session, &session->disks[i]));
+	json_object_set_new(o, "disks", disks);
+	json_object_set_new(o, "gaps", json_gaps(&session->account));
+	json_object_set_new(o, "gap_count", number(session->account.gap_count));
+	json_object_set_new(o, "placement", json_placement(session));
+	json_object_set_new(o, "cpu_s",
+			    json_pack("{sf sf}", "user",
+				      (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6, "sys",
+				      (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6));
+	for (unsigned i = 0; i < session->warning_count; i++)
+		json_array_append_new(warnings, text(session->warnings[i]));
+	json_object_set_new(o, "warnings", warnings);
+	return o;
+}
+
+int report_prepare(struct report_file *file, const char *path)
+{
+	memset(file, 0, sizeof(*file));
+	file->fd = -1;
+	file->path = path;
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	if ((size_t)snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", path) >= sizeof(file->temporary))
+		return -ENAMETOOLONG;
+	file->fd = mkostemp(file->temporary, O_CLOEXEC);
+	if (file->fd < 0)
+		return -errno;
+	return 0;
+}
+
+static int write_whole(int fd, const char *bytes, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int report_json(struct report_file *file, const struct session *session)
+{
+	json_t *report;
+	char *dump;
+	int ret;
+
+	if (!file->path)
+		return 0;
+	report = make_report(session);
+	dump = json_dumps(report, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	json_decref(report);
+	if (!dump)
+		return -ENOMEM;
+	ret = write_whole(file->fd < 0 ? STDOUT_FILENO : file->fd, dump, strlen(dump));
+	if (ret == 0)
+		ret = write_whole(file->fd < 0 ? STDOUT_FILENO : file->fd, "\n", 1);
+	free(dump);
+	if (file->fd < 0)
+		return ret;
+	if (ret == 0 && (fchmod(file->fd, 0644) < 0 || fsync(file->fd) < 0 || rename(file->temporary, file->path) < 0))
+		ret = -errno;
+	if (ret < 0)
+		unlink(file->temporary);
+	close(file->fd);
+	file->fd = -1;
+	return ret;
+}
+
+void report_discard(struct report_file *file)
+{
+	if (file->fd < 0)
+		return;
+	close(file->fd);
+	unlink(file->temporary);
+	file->fd = -1;
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "drivers/units.h"
+#include "recorder/existing.h"
+#include "recorder/keeper.h"
+#include "recorder/lanes.h"
+#include "recorder/reader.h"
+#include "recorder/version.h"
+#include "recorder/writer.h"
+
+const int64_t session_edges_ns[SESSION_HISTOGRAM - 1] = {
+	1000000,   2000000,   5000000,	 10000000,   20000000,	 50000000,    100000000,
+	200000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000,
+};
+
+static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(refusal->text, sizeof(refusal->text), format, ap);
+	va_end(ap);
+	refusal->exit_status = exit_status;
+	return error;
+}
+
+/* ---- create: look and plan ---- */
+
+static int status_for_source(int error)
+{
+	switch (-error) {
+	case EINVAL:
+		return EX_USAGE;
+	case EACCES:
+	case EPERM:
+		return EX_NOPERM;
+	case ENOMEM:
+		return EX_OSERR;
+	default:
+		return EX_NOINPUT;
+	}
+}
+
+static int status_for_target(int error)
+{
+	switch (-error) {
+	case EINVAL:
+		return EX_USAGE;
+	case EACCES:
+	case EPERM:
+		return EX_NOPERM;
+	default:
+		return EX_CANTCREAT;
+	}
+}
+
+static int open_source(struct session *session, struct refusal *refusal)
+{
+	const struct session_config *config = &session->config;
+	struct source_config source_config = {
+		.rate_bps = config->rate_bps,
+		.start_utc_ns = config->start_utc_ns,
+	};
+	int ret = source_open(&session->source, config->source_name, &source_config);
+
+	if (ret == 0)
+		return 0;
+	return refuse(refusal, status_for_source(ret), ret, "%s",
+		      session->source ? session->source->error : "no memory for the source");
+}
+
+static int open_targets(struct session *session, struct refusal *refusal)
+{
+	const struct session_config *config = &session->config;
+	struct target targets[TARGET_MAX];
+	char error[TARGET_ERROR_LEN] = "";
+	int ret = 0;
+
+	for (unsigned i = 0; i < config->target_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		disk->session = session;
+		disk->number = i;
+		ret = target_open(&disk->target, config->targets[i], error);
+		if (ret < 0)
+			return refuse(refusal, status_for_target(ret), ret, "%s", error);
+		session->disk_count = i + 1;
+		disk->total_bytes = disk->target.total_bytes;
+		atomic_init(&disk->free_bytes, disk->target.free_bytes);
+		atomic_init(&disk->held_block, RING_NONE);
+		pthread_mutex_init(&disk->settle_lock, NULL);
+		bell_init(&disk->keeper_bell);
+		targets[i] = disk->target;
+	}
+	/* wr's directories may be one: it tells its files apart by their templates */
+	if (!config->is_index_per_target)
+		ret = target_check_all(targets, config->target_count, config->allow_same_device, error);
+	if (ret < 0)
+		return refuse(refusal, status_for_target(ret), ret, "%s", error);
+	atomic_init(&session->usable_count, config->target_count);
+	return 0;
+}
+
+static int plan_layout(struct session *session, struct refusal *refusal)
+{
+	const struct session_config *config = &session->config;
+	char error[LAYOUT_ERROR_LEN];
+	struct layout_request request = {
+		.kind = config->layout,
+		.stripe = config->stripe,
+		.disk_count = config->target_count,
+		.is_stream = session->disks[0].target.kind != TARGET_DIRECTORY,
+		.is_historical = config->is_index_per_target,
+		.ring_bytes = config->ring_bytes,
+		.block_bytes = config->block_bytes,
+		.unit_bytes = config->unit_bytes,
+		.frame_bytes = session->source->frame_bytes,
+		.chunk_bytes = config->chunk_bytes,
+		.file_bytes = config->file_bytes,
+	};
+	int ret = layout_plan(&session->plan, &request, error);
+
+	return ret < 0 ? refuse(refusal, EX_USAGE, ret, "%s", error) : 0;
+}
+
+static int name_files(struct session *session, struct refusal *refusal)
+{
+	const struct session_config *config = &session->config;
+	const struct layout_plan *plan = &session->plan;
+	char error[LAYOUT_ERROR_LEN], found[NAME_MAX + 1];
+
+	if (layout_check_name(config->name, error) < 0)
+		return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
+	if (config->name_template && config->layout == LAYOUT_VBS)
+		return refuse(refusal, EX_USAGE, -EINVAL,
+			      "a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+		const char *given = config->templates ? config->templates[i] : config->name_template;
+		int ret;
+
+		if (given && layout_check_template(given, plan->file_bytes > 0, error) < 0)
+			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
+		if (given)
+			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
+		else
+			layout_default_template(disk->name_template, plan, config->name);
+		if (disk->target.kind != TARGET_DIRECTORY)
+			continue;
+		ret = config->use_force ? 0 : existing_find(&disk->target, config->name, disk->name_template, found,
+							    sizeof(found));
+		if (ret < 0)
+			return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s",
+				      disk->target.path, strerror(-ret));
+		if (ret > 0)
+			return refuse(refusal, EX_CANTCREAT, -EEXIST,
+				      "%s/%s exists: recordings are never overwritten; another --name, or --force to remove the old one first",
+				      disk->target.path, found);
+	}
+	return 0;
+}
+
+static int check_memory(struct session *session, struct refusal *refusal)
+{
+	struct memory_config memory_config = {
+		.bytes = session->plan.ring_bytes,
+		.use_huge_pages = session->config.use_huge_pages,
+	};
+	int ret = memory_allow(&session->memory, &memory_config);
+
+	return ret < 0 ? refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
+}
+
+static int check_config(const struct session_config *config, struct refusal *refusal)
+{
+	if (!config->source_name)
+		return refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
+	if (config->target_count == 0)
+		return refuse(refusal, EX_USAGE, -EINVAL, "no target: -o DIRECTORY, or -o null: to write nothing");
+	if (config->target_count > TARGET_MAX)
+		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most", config->target_count, TARGET_MAX);
+	return 0;
+}
+
+int session_create(struct session **out, const struct session_config *config, struct refusal *refusal)
+{
+	struct session *session;
+	int ret = check_config(config, refusal);
+
+	*out = NULL;
+	if (ret < 0)
+		return ret;
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
+	session->created_ns = units_monotonic_ns();
+	session->config = *config;
+	pthread_mutex_init(&session->lock, NULL);
+	session->memory.numa_node = MEMORY_ANY_NODE;
+	session->disks = calloc(config->target_count, sizeof(session->disks[0]));
+	ret = session->disks ? account_init(&session->account) : -ENOMEM;
+	if (ret < 0)
+		refuse(refusal, EX_OSERR, ret, "no memory");
+	if (ret == 0)
+		ret = open_source(session, refusal);
+	if (ret == 0)
+		ret = open_targets(session, refusal);
+	if (ret == 0)
+		ret = plan_layout(session, refusal);
+	if (ret == 0)
+		ret = name_files(session, refusal);
+	if (ret == 0)
+		ret = check_memory(session, refusal);
+	if (ret < 0) {
+		session_free(session);
+		return ret;
+	}
+	session->can_drop = config->on_overflow == OVERFLOW_AUTO ? !session->source->can_wait :
+								   config->on_overflow != OVERFLOW_WAIT;
+	watch_init(&session->watch, session->source->word_bytes);
+	*out = session;
+	return 0;
+}
+
+/* ---- arm: make what is needed ---- */
+
+static int find_node(const struct session *session)
+{
+	dev_t device = session->source->device;
+
+	if (session->config.numa_node != MEMORY_ANY_NODE || device == 0)
+		return session->config.numa_node;
+	return memory_device_node(major(device), minor(device));
+}
+
+static int make_ring(struct session *session, struct refusal *refusal)
+{
+	const struct layout_plan *plan = &session->plan;
+	struct memory_config memory_config = {
+		.bytes = plan->ring_bytes,
+		.numa_node = find_node(session),
+		.use_huge_pages = session->config.use_huge_pages,
+		.require_huge_pages = session->config.require_huge_pages,
+		.use_lock = session->config.use_lock,
+	};
+	struct ring_config ring_config = {
+		.block_bytes = plan->block_bytes,
+		.block_count = plan->block_count,
+		.queue_count = session->disk_count,
+		.label_bytes = sizeof(struct block_label) + plan->extent_max * sizeof(struct extent),
+	};
+	int ret = memory_map(&session->memory, &memory_config);
+
+	if (ret < 0)
+		return refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error);
+	if (session->memory.note[0])
+		session_warn(session, "ring memory: %s", session->memory.note);
+	ring_config.memory = session->memory.base;
+	ret = ring_create(&session->ring, &ring_config);
+	if (ret == 0)
+		ret = lanes_create(&session->lanes, session);
+	if (ret == 0) {
+		session->scrap = aligned_alloc(LAYOUT_ALIGN, plan->block_bytes);
+		ret = session->scrap ? 0 : -ENOMEM;
+	}
+	if (ret < 0)
+		return refuse(refusal, EX_OSERR, ret, "no memory for the ring's tables");
+	memset(session->scrap, 0, plan->block_bytes); /* touched now, not in the first overflow */
+	return 0;
+}
+
+static int make_sink(struct session *session, struct disk *disk, struct refusal *refusal)
+{
+	struct sink_config sink_config = {
+		.target = &disk->target,
+		.name_template = disk->name_template,
+		.file_bytes = session->plan.file_bytes,
+		/* one endless file has its name at once; files with an end get it when they are whole */
+		.is_part_first = session->plan.file_bytes > 0 || session->plan.is_held,
+		.use_direct = session->config.use_direct,
+	};
+
+	if (sink_open(&disk->sink, &sink_config) < 0 ||
+	    segmenter_create(&disk->segmenter, session->config.use_checksums) < 0)
+		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
+	return 0;
+}
+
+/* The journal is the first file made on each target: of two recorders with one name the second fails here. */
+static int make_journal(struct session *session, struct disk *disk, struct refusal *refusal)
+{
+	const char *name = session->config.name;
+	char path[LAYOUT_NAME_LEN * 2];
+	int ret;
+
+	if (session->plan.kind == LAYOUT_VBS && mkdirat(disk->target.dir_fd, name, 0755) < 0) {
+		ret = -errno;
+		return refuse(refusal, status_for_target(ret), ret, "can't make directory %s/%s: %s",
+			      disk->target.path, name, strerror(-ret));
+	}
+	if (!session->journal)
+		return 0;
+	if (session->plan.kind == LAYOUT_VBS)
+		snprintf(path, sizeof(path), "%.150s/%.150s" JOURNAL_SUFFIX, name, name);
+	else
+		snprintf(path, sizeof(path), "%.150s" JOURNAL_SUFFIX, name);
+	ret = journal_open(session->journal, disk->number, disk->target.dir_fd, path);
+	if (ret < 0)
+		return refuse(refusal, status_for_target(ret), ret, "can't create journal %s/%s: %s",
+			      disk->target.path, path, strerror(-ret));
+	return 0;
+}
+
+static int make_files(struct session *session, struct refusal *refusal)
+{
+	bool has_files = session->disks[0].target.kind == TARGET_DIRECTORY;
+	int ret = 0;
+
+	if (has_files && session->config.use_journal &&
+	    journal_create(&session->journal, session->disk_count) < 0)
+		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal");
+	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
+		struct disk *disk = &session->disks[i];
+
+		if (has_files && session->config.use_force)
+			ret = existing_remove(&disk->target, session->config.name, disk->name_template);
+		if (ret < 0)
+			return refuse(refusal, EX_CANTCREAT, ret, "can't remove the old recording %s on %s: %s",
+				      session->config.name, disk->target.path, strerror(-ret));
+		ret = make_sink(session, disk, refusal);
+		if (ret == 0 && has_files)
+			ret = make_journal(session, disk, refusal);
+	}
+	return ret;
+}
+
+/* JSON wants UTF-8, paths are bytes: what is not UTF-8 is shown with '?'. */
+static json_t *json_path(const char *text)
+{
+	json_t *string = json_string(text);
+	char buf[4096];
+	size_t n = 0;
+
+	if (string)
+		return string;
+	for (; text[n] && n + 1 < sizeof(buf); n++)
+		buf[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+	buf[n] = '\0';
+	return json_string(buf);
+}
+
+static void say_start(struct session *session)
+{
+	const struct session_config *config = &session->config;
+	const struct layout_plan *plan = &session->plan;
+	char utc[UNITS_UTC_LEN], host[256] = "";
+	json_t *targets = json_array(), *line;
+
+	gethostname(host, sizeof(host) - 1);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		const struct target *target = &session->disks[i].target;
+
+		json_array_append_new(targets, json_pack("{so ss so ss}", "path", json_path(target->path), "fs_uuid",
+							 target->fs_uuid, "device", json_path(target->device),
+							 "serial", target->serial));
+	}
+	line = json_pack("{ss ss ss ss ss so sI ss ss sI sI sI so so ss sI ss si}", "type", "start", "schema",
+			 JOURNAL_SCHEMA, "name", config->name, "program", config->program, "version", VSIB_VERSION,
+			 "source", json_path(config->source_name), "rate_bps",
+			 (json_int_t)session->source->rate_bps, "layout",
+			 plan->kind == LAYOUT_VBS ? "vbs" : "raw", "stripe",
+			 plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
+			 (json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes, "file_bytes",
+			 (json_int_t)plan->file_bytes, "template", json_path(session->disks[0].name_template),
+			 "targets", targets, "utc", units_format_utc(utc, session->armed_utc_ns), "monotonic_ns",
+			 (json_int_t)session->armed_ns, "host", host, "pid", (int)getpid());
+	journal_say(session->journal, line);
+}
+
+int session_arm(struct session *session, struct refusal *refusal)
+{
+	int ret = make_ring(session, refusal);
+
+	if (ret == 0)
+		ret = make_files(session, refusal);
+	if (ret < 0)
+		return ret;
+	session->armed_ns = units_monotonic_ns();
+	session->armed_utc_ns = units_realtime_ns();
+	for (unsigned i = 0; session->journal && i < session->disk_count; i++) {
+		if (i == 0)
+			say_start(session);
+		ret = journal_flush(session->journal, i);
+		if (ret < 0)
+			return refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
+				      "can't write the journal on %s: %s", session->disks[i].target.path,
+				      strerror(-ret));
+	}
+	/* the clock starts here: what was before is set-up */
+	session->armed_ns = units_monotonic_ns();
+	session->armed_utc_ns = units_realtime_ns();
+	return 0;
+}
+
+/* ---- run ---- */
+
+static void ignore_signal(int signal)
+{
+	(void)signal; /* its only work is to make a read() return EINTR */
+}
+
+int session_start(struct session *session, struct refusal *refusal)
+{
+	struct sigaction action = { .sa_handler = ignore_signal };
+	int ret;
+
+	sigaction(SIGUSR2, &action, NULL); /* no SA_RESTART */
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		ret = pthread_create(&disk->writer, NULL, writer_main, disk);
+		disk->has_writer = ret == 0;
+		if (ret == 0)
+			ret = pthread_create(&disk->keeper, NULL, keeper_main, disk);
+		disk->has_keeper = disk->has_writer && ret == 0;
+		if (ret != 0)
+			goto fail;
+	}
+	ret = pthread_create(&session->reader, NULL, reader_main, session);
+	session->has_reader = ret == 0;
+	if (ret == 0)
+		return 0;
+fail:
+	refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
+	/* those that run see an ended stream and an empty ring, and end */
+	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
+	session_end(session, UNITS_NS_PER_S);
+	return -ret;
+}
+
+void session_stop(struct session *session, enum stop_reason reason)
+{
+	int none = STOP_NONE;
+
+	atomic_compare_exchange_strong_explicit(&session->stop_reason, &none, (int)reason,
+						memory_order_acq_rel, memory_order_relaxed);
+	atomic_store_explicit(&session->is_stopping, true, memory_order_release);
+	source_interrupt(session->source);
+	ring_wake(session->ring, RING_PRODUCER);
+}
+
+void session_abort(struct session *session)
+{
+	atomic_store_explicit(&session->is_aborting, true, memory_order_release);
+	session_stop(session, STOP_SIGNAL);
+	ring_wake_all(session->ring);
+}
+
+void session_nudge(struct session *session)
+{
+	if (session->has_reader &&
+	    !atomic_load_explicit(&session->has_stream_ended, memory_order_acquire)) {
+		source_interrupt(session->source);
+		pthread_kill(session->reader, SIGUSR2);
+	}
+}
+
+bool session_has_ended(const struct session *session)
+{
+	bool has_ended = atomic_load_explicit(&session->has_stream_ended, memory_order_acquire);
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		has_ended = has_ended &&
+			    atomic_load_explicit(&session->disks[i].has_ended, memory_order_acquire);
+	return has_ended;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		sink_close(disk->sink);
+		segmenter_free(disk->segmenter);
+		pthread_mutex_destroy(&disk->settle_lock);
+		target_close(&disk->target);
+	}
+	journal_free(session->journal);
+	lanes_free(session->lanes);
+	ring_free(session->ring);
+	memory_unmap(&session->memory);
+	source_close(session->source);
+	account_free(&session->account);
+	free(session->scrap);
+	free(session->disks);
+	for (unsigned i = 0; i < session->warning_count; i++)
+		free(session->warnings[i]);
+	pthread_mutex_destroy(&session->lock);
+	free(session);
+}
+
+/* ---- what happens is told ---- */
+
+int64_t session_utc(const struct session *session, int64_t monotonic_ns)
+{
+	return session->armed_utc_ns + (monotonic_ns - session->armed_ns);
+}
+
+static void tell(struct session *session, const char *text, bool is_kept)
+{
+	pthread_mutex_lock(&session->lock);
+	if (session->on_event)
+		session->on_event(session->event_context, text);
+	if (!is_kept)
+		goto out;
+	for (unsigned i = 0; i < session->warning_count; i++)
+		if (strcmp(session->warnings[i], text) == 0)
+			goto out;
+	if (session->warning_count < SESSION_WARNING_MAX) {
+		char *copy = strdup(text);
+
+		if (copy)
+			session->warnings[session->warning_count++] = copy;
+	}
+out:
+	pthread_mutex_unlock(&session->lock);
+}
+
+void session_warn(struct session *session, const char *format, ...)
+{
+	char text[SESSION_ERROR_LEN];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	tell(session, text, true);
+}
+
+void session_notice(struct session *session, const char *format, ...)
+{
+	char text[SESSION_ERROR_LEN];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	tell(session, text, false);
+}
+
+void session_event(struct session *session, const char *event, int target, const char *format, ...)
+{
+	char text[SESSION_ERROR_LEN];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (session->journal)
+		journal_say_event(session->journal, event, text, target,
+				  session_utc(session, units_monotonic_ns()));
+	tell(session, text, true);
+}
+
+void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes, enum gap_cause cause,
+		 bool is_estimated)
+{
+	struct gap gap = {
+		.stream_offset = stream_offset,
+		.bytes = bytes,
+		.cause = cause,
+		.utc_ns = session_utc(session, units_monotonic_ns()),
+		.is_estimated = is_estimated,
+	};
+
+	account_gap(&session->account, &gap);
+	if (session->journal)
+		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause), gap.utc_ns,
+				is_estimated);
+}
+
+void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause)
+{
+	const struct block_label *label = ring_label(session->ring, block);
+
+	for (uint32_t i = 0; i < label->extent_count; i++)
+		session_gap(session, label->extents[i].stream_offset, label->extents[i].bytes, cause, false);
+}

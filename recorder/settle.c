@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* settle.c - the end of a session: who is through, who is held, and where every byte is */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#include "drivers/units.h"
+#include "recorder/disk.h"
+#include "recorder/session.h"
+
+static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
+static const char *const state_names[] = { "ok", "full", "failed", "stuck", "readonly" };
+
+const char *session_outcome_name(enum session_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+const char *session_disk_state_name(enum disk_state state)
+{
+	return state_names[state];
+}
+
+uint64_t session_written_bytes(const struct session *session)
+{
+	uint64_t written = 0;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		written += atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
+	return written;
+}
+
+struct account_sum session_sum(const struct session *session)
+{
+	struct account_sum sum = { .written_bytes = session_written_bytes(session) };
+
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		sum.disk_bytes += account_get(&session->disks[i].lost_bytes);
+		sum.aborted_bytes += account_get(&session->disks[i].aborted_bytes);
+	}
+	return sum;
+}
+
+/* Waits until @is_done says so for the session, at most until the deadline. */
+static bool wait_until(struct session *session, bool (*is_done)(const struct session *), int64_t deadline_ns)
+{
+	while (!is_done(session)) {
+		struct timespec pause = { .tv_nsec = 2000000 };
+
+		if (units_monotonic_ns() >= deadline_ns)
+			return false;
+		session_nudge(session);
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static bool have_keepers_settled(const struct session *session)
+{
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (session->disks[i].has_keeper &&
+		    !atomic_load_explicit(&session->disks[i].has_settled, memory_order_acquire))
+			return false;
+	return true;
+}
+
+static bool join_before(pthread_t thread, int64_t deadline_ns)
+{
+	int64_t left = deadline_ns - units_monotonic_ns();
+	/* pthread_timedjoin_np() knows CLOCK_REALTIME only; a stepped clock makes this wait shorter or longer, once */
+	int64_t until = units_realtime_ns() + (left > 0 ? left : 0);
+	struct timespec ts = { .tv_sec = until / UNITS_NS_PER_S, .tv_nsec = until % UNITS_NS_PER_S };
+
+	return pthread_timedjoin_np(thread, NULL, &ts) == 0;
+}
+
+static void lose_unclaimed_run(struct session *session, uint32_t block, enum gap_cause cause)
+{
+	account_counter *counter = cause == GAP_DISK ? &session->account.unclaimed_disk_bytes :
+						       &session->account.unclaimed_aborted_bytes;
+
+	while (block != RING_END && block != RING_NONE) {
+		uint32_t next = ring_next(session->ring, block);
+
+		session_lose_block(session, block, cause);
+		account_add(counter, ring_bytes(session->ring, block));
+		block = next;
+	}
+}
+
+static enum gap_cause cause_of_rest(const struct session *session)
+{
+	return atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ? GAP_ABORTED : GAP_DISK;
+}
+
+/* Runs that nobody took: the last disk is gone, or the operator did not want to wait. */
+static void write_off_queues(struct session *session)
+{
+	for (unsigned i = 0; i <= session->disk_count; i++) {
+		uint32_t queue = i == session->disk_count ? RING_RESCUE : i, first;
+
+		while ((first = ring_claim(session->ring, queue)) != RING_NONE)
+			lose_unclaimed_run(session, first, cause_of_rest(session));
+	}
+}
+
+/*
+ * A writer or keeper that the kernel holds. What it holds in the ring and what it has written but not synced is lost; its blocks
+ * are never used again. The settle lock keeps a keeper that comes back at this very moment from counting it too.
+ */
+static void write_off_disk(struct session *session, struct disk *disk)
+{
+	bool is_writer_held = disk->has_writer && !atomic_load_explicit(&disk->has_ended, memory_order_acquire);
+	uint64_t durable, lost, accepted;
+	char text[128];
+
+	if (!is_writer_held && atomic_load_explicit(&disk->has_settled, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&disk->settle_lock);
+	disk->is_written_off = true;
+	snprintf(text, sizeof(text), "the %s is held by the kernel", is_writer_held ? "writer" : "final sync");
+	disk_fail(disk, -ETIMEDOUT, text);
+	atomic_store_explicit(&disk->state, DISK_STUCK, memory_order_release);
+	if (is_writer_held)
+		lose_unclaimed_run(session,
+				   atomic_load_explicit(&disk->held_block, memory_order_acquire),
+				   cause_of_rest(session));
+	if (!session->plan.is_held) {
+		disk_forfeit(disk);
+		durable = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
+		lost = account_get(&disk->lost_bytes);
+		accepted = account_get(&disk->accepted_bytes);
+		/* its open segment: contiguous in the stream from open_offset on */
+		if (accepted > durable + lost) {
+			session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed),
+				    accepted - durable - lost, GAP_DISK, false);
+			account_add(&disk->lost_bytes, accepted - durable - lost);
+		}
+	}
+	pthread_mutex_unlock(&disk->settle_lock);
+}
+
+static void say_end(struct session *session)
+{
+	struct account *account = &session->account;
+	struct account_sum sum = session_sum(session);
+	enum session_outcome outcome;
+	char utc[UNITS_UTC_LEN];
+	int status;
+
+	if (!session->journal)
+		return;
+	outcome = session_outcome(session, &status);
+	journal_say(session->journal,
+		    json_pack("{ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end", "outcome",
+			      session_outcome_name(outcome), "exit_status", status, "stream_bytes",
+			      (json_int_t)account_stream_bytes(account), "received_bytes",
+			      (json_int_t)account_get(&account->received_bytes), "written_bytes",
+			      (json_int_t)sum.written_bytes, "overflow_bytes",
+			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
+			      (json_int_t)(sum.disk_bytes + account_get(&account->unclaimed_disk_bytes)),
+			      "source_lost_bytes", (json_int_t)account_get(&account->source_lost_bytes),
+			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
+			      (json_int_t)(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)),
+			      "filled_bytes", (json_int_t)0, "duration_s",
+			      (double)(session->ended_ns - session->armed_ns) / 1e9, "utc",
+			      units_format_utc(utc, session_utc(session, session->ended_ns))));
+}
+
+static void check_account(struct session *session)
+{
+	struct account_sum sum = session_sum(session);
+	char error[512];
+
+	if (account_check(&session->account, &sum, error, sizeof(error)))
+		return;
+	pthread_mutex_lock(&session->lock);
+	snprintf(session->error, sizeof(session->error), "%s", error);
+	pthread_mutex_unlock(&session->lock);
+	session_warn(session, "%s", error);
+}
+
+static void take_times(struct session *session)
+{
+	int64_t last = 0;
+
+	session->ended_ns = units_monotonic_ns();
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		int64_t written = atomic_load_explicit(&session->disks[i].last_write_ns, memory_order_relaxed);
+
+		last = written > last ? written : last;
+	}
+	session->sync_ns = last ? session->ended_ns - last : 0;
+}
+
+/* Joins what has ended; false when a thread has not come back by the deadline. */
+static bool join_all(struct session *session, int64_t deadline_ns)
+{
+	bool is_clean = true;
+
+	atomic_store_explicit(&session->has_end_line, true, memory_order_release);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		bell_ring(&disk->keeper_bell);
+		if (disk->has_writer)
+			disk->has_writer = !join_before(disk->writer, deadline_ns);
+		if (disk->has_keeper)
+			disk->has_keeper = !join_before(disk->keeper, deadline_ns);
+		is_clean = is_clean && !disk->has_writer && !disk->has_keeper;
+	}
+	if (session->has_reader)
+		session->has_reader = !join_before(session->reader, deadline_ns);
+	return is_clean && !session->has_reader;
+}
+
+bool session_end(struct session *session, int64_t patience_ns)
+{
+	int64_t deadline = units_monotonic_ns() + patience_ns;
+	bool has_ended = wait_until(session, session_has_ended, deadline);
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		bell_ring(&session->disks[i].keeper_bell);
+	if (has_ended)
+		has_ended = wait_until(session, have_keepers_settled, deadline);
+	take_times(session);
+	write_off_queues(session);
+	for (unsigned i = 0; i < session->disk_count && !has_ended; i++)
+		write_off_disk(session, &session->disks[i]);
+	check_account(session);
+	say_end(session);
+	/* keepers that are free write the last line; those that are held have had their time */
+	return join_all(session, units_monotonic_ns() + (has_ended ? patience_ns : UNITS_NS_PER_S / 2));
+}
+
+static bool was_limit_missed(const struct session *session)
+{
+	const struct session_config *config = &session->config;
+	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
+	uint64_t stream = account_stream_bytes(&session->account);
+
+	if (config->limit_bytes && stream < config->limit_bytes)
+		return !(config->duration_ns && reason == STOP_DURATION);
+	if (config->duration_ns)
+		return reason != STOP_DURATION && reason != STOP_BYTES;
+	return false;
+}
+
+enum session_outcome session_outcome(const struct session *session, int *exit_status)
+{
+	const struct account *account = &session->account;
+	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
+	uint64_t written = session_written_bytes(session);
+	enum session_outcome outcome = OUTCOME_COMPLETE;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (!disk_is_usable(&session->disks[i]))
+			outcome = OUTCOME_DEGRADED;
+	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
+		outcome = OUTCOME_LOSS;
+	if (session->error[0] || reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
+	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) || was_limit_missed(session))
+		outcome = OUTCOME_STOPPED;
+	*exit_status = outcome == OUTCOME_COMPLETE ? 0 : outcome == OUTCOME_STOPPED ? 2 : 1;
+	if (account_stream_bytes(account) == 0 && reason != STOP_LAST_DISK)
+		*exit_status = EX_NOINPUT;
+	return outcome;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/sink.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SINK_ERROR_LEN  1024
+#define GROW_BYTES      (UINT64_C(256) << 20)   /* an endless file is preallocated in such steps */
+
+struct sink {
+	struct sink_config config;      /* constant */
+	pthread_mutex_t lock;           /* guards fd against the keeper's sync while it changes */
+	int fd;                         /* -1 = no file */
+	char name[LAYOUT_NAME_LEN];     /* final name of the file begun last */
+	uint64_t number;
+	uint64_t base;
+	uint64_t size;                  /* true bytes in the file */
+	uint64_t written_back;          /* buffered: up to here write-back has been waited for */
+	uint64_t allocated;             /* preallocated up to here */
+	bool is_entry_durable;          /* the open file's directory entry is on the disk */
+	bool is_direct;                 /* of the open file */
+	bool can_direct;                /* of this target, as far as we know */
+	bool can_allocate;
+	_Atomic int sync_error;         /* the first sync that failed: kept, because the kernel tells it once */
+	char note[SINK_ERROR_LEN];
+	char error[SINK_ERROR_LEN];
+};
+
+static int fail(struct sink *sink, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int fail(struct sink *sink, int code, const char *format, ...)
+{
+	size_t used;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(sink->error, sizeof(sink->error), format, ap);
+	va_end(ap);
+	used = strlen(sink->error);
+	snprintf(sink->error + used, sizeof(sink->error) - used, ": %s", strerror(code));
+	return -code;
+}
+
+int sink_open(struct sink **out, const struct sink_config *config)
+{
+	struct sink *sink = calloc(1, sizeof(*sink));
+
+	*out = sink;
+	if (!sink)
+		return -ENOMEM;
+	sink->config = *config;
+	sink->fd = -1;
+	sink->can_direct = config->use_direct;
+	sink->can_allocate = true;
+	pthread_mutex_init(&sink->lock, NULL);
+	return 0;
+}
+
+void sink_close(struct sink *sink)
+{
+	if (!sink)
+		return;
+	sink_leave_file(sink);
+	pthread_mutex_destroy(&sink->lock);
+	free(sink);
+}
+
+bool sink_has_files(const struct sink *sink)
+{
+	return sink->config.target->kind == TARGET_DIRECTORY;
+}
+
+bool sink_is_file_open(const struct sink *sink)
+{
+	return sink->fd >= 0;
+}
+
+uint64_t sink_file_number(const struct sink *sink)
+{
+	return sink->number;
+}
+
+uint64_t sink_file_base(const struct sink *sink)
+{
+	return sink->base;
+}
+
+uint64_t sink_file_bytes(const struct sink *sink)
+{
+	return sink->size;
+}
+
+/* The name the open file has now. */
+static const char *present_name(const struct sink *sink, char *buf)
+{
+	snprintf(buf, LAYOUT_NAME_LEN + 8, "%s%s", sink->name, sink->config.is_part_first ? ".part" : "");
+	return buf;
+}
+
+static void set_fd(struct sink *sink, int fd)
+{
+	pthread_mutex_lock(&sink->lock);
+	if (sink->fd >= 0)
+		close(sink->fd);
+	sink->fd = fd;
+	sink->is_entry_durable = false;
+	pthread_mutex_unlock(&sink->lock);
+}
+
+/*
+ * Sets the size and gets the space in one go. No space for all of it is no error here: the write that
+ * really has no room will say so.
+ */
+static void preallocate(struct sink *sink, uint64_t end)
+{
+	if (!sink->can_allocate || end <= sink->allocated)
+		return;
+	if (fallocate(sink->fd, 0, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0)
+		sink->allocated = end;
+	else if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG && errno != EINTR)
+		sink->can_allocate = false; /* a file system that can't: exfat, jfs, some FUSE */
+	else if (errno != EINTR)
+		sink->allocated = UINT64_MAX; /* don't ask again for this file */
+}
+
+static int open_new(struct sink *sink, const char *name)
+{
+	int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+	int dir = sink->config.target->dir_fd, fd;
+
+	if (sink->can_direct) {
+		fd = openat(dir, name, flags | O_DIRECT, 0644);
+		if (fd >= 0 || errno != EINVAL)
+			return fd;
+		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
+		sink->can_direct = false;
+		snprintf(sink->note, sizeof(sink->note), "%.500s: the file system refuses direct I/O; buffered writes instead",
+			 sink->config.target->path);
+	}
+	return openat(dir, name, flags, 0644);
+}
+
+int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
+{
+	char name[LAYOUT_NAME_LEN + 8];
+	int fd;
+
+	assert(sink->fd < 0);
+	sink->number = number;
+	sink->base = base;
+	sink->size = sink->written_back = sink->allocated = 0;
+	if (!sink_has_files(sink)) {
+		snprintf(sink->name, sizeof(sink->name), "%s", sink_io_name(sink));
+		return 0;
+	}
+	layout_file_name(sink->name, sink->config.name_template, number, base);
+	fd = open_new(sink, present_name(sink, name));
+	if (fd < 0)
+		return fail(sink, errno, "can't create %s/%s", sink->config.target->path, name);
+	sink->is_direct = sink->can_direct;
+	set_fd(sink, fd);
+	if (sink->config.file_bytes > base)
+		/* whole pages, because the last write may be padded */
+		preallocate(sink, (sink->config.file_bytes - base + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN *
+					  LAYOUT_ALIGN);
+	return 0;
+}
+
+static void stop_direct(struct sink *sink)
+{
+	int flags = fcntl(sink->fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(sink->fd, F_SETFL, flags & ~O_DIRECT);
+	sink->is_direct = false;
+}
+
+static int write_all(struct sink *sink, const char *data, size_t bytes, uint64_t offset)
+{
+	while (bytes > 0) {
+		ssize_t n = pwrite(sink->fd, data, bytes, (off_t)offset);
+
+		if (n > 0) {
+			data += n;
+			bytes -= (size_t)n;
+			offset += (uint64_t)n;
+			continue;
+		}
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0 && errno == EINVAL && sink->is_direct) {
+			/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
+			stop_direct(sink);
+			if (!sink->note[0])
+				snprintf(sink->note, sizeof(sink->note),
+					 "%.500s: direct writes are refused (EINVAL); buffered writes instead",
+					 sink->config.target->path);
+			sink->can_direct = false;
+			continue;
+		}
+		return fail(sink, n < 0 ? errno : ENOSPC, "writing %s/%s at offset %" PRIu64,
+			    sink->config.target->path, sink->name, offset);
+	}
+	return 0;
+}
+
+/* Buffered: start write-back of what has just been written, wait for and drop what was written a while ago. */
+static void bound_dirty(struct sink *sink, uint64_t offset, size_t bytes)
+{
+	uint64_t behind = offset + bytes > SINK_DIRTY_BYTES ? offset + bytes - SINK_DIRTY_BYTES : 0;
+
+	sync_file_range(sink->fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+	if (behind < sink->written_back + SINK_DIRTY_BYTES / 4)
+		return;
+	/* its errors are told again by fdatasync(), which alone decides */
+	sync_file_range(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
+			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+	posix_fadvise(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
+		      POSIX_FADV_DONTNEED);
+	sink->written_back = behind;
+}
+
+static int write_file(struct sink *sink, char *data, size_t bytes, size_t room)
+{
+	size_t padded = (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
+	int ret;
+
+	assert(sink->fd >= 0);
+	if (sink->config.file_bytes == 0)
+		preallocate(sink, (sink->size + padded + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES);
+	if (sink->is_direct && (sink->size % LAYOUT_ALIGN || padded > room))
+		stop_direct(sink); /* behind a short piece in mid-file: the rest of this file is buffered */
+	if (sink->is_direct && padded > bytes)
+		memset(data + bytes, 0, padded - bytes);
+	ret = write_all(sink, data, sink->is_direct ? padded : bytes, sink->size);
+	if (ret < 0)
+		return ret;
+	if (!sink->is_direct)
+		bound_dirty(sink, sink->size, bytes);
+	sink->size += bytes;
+	return 0;
+}
+
+static int write_stdout(struct sink *sink, const char *data, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(STDOUT_FILENO, data, bytes);
+
+		if (n > 0) {
+			data += n;
+			bytes -= (size_t)n;
+			sink->size += (uint64_t)n;
+		} else if (n < 0 && errno == EAGAIN) {
+			struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+			poll(&p, 1, 1000);
+		} else if (n < 0 && errno != EINTR) {
+			return fail(sink, errno, "writing to stdout after %" PRIu64 " bytes", sink->size);
+		}
+	}
+	return 0;
+}
+
+int sink_write(struct sink *sink, void *data, size_t bytes, size_t room)
+{
+	switch (sink->config.target->kind) {
+	case TARGET_DIRECTORY:
+		return write_file(sink, data, bytes, room);
+	case TARGET_STDOUT:
+		return write_stdout(sink, data, bytes);
+	default:
+		sink->size += bytes;
+		return 0;
+	}
+}
+
+/* Makes the directory entry durable; the file may lie one directory below the target. */
+static int sync_directory(struct sink *sink)
+{
+	char parent[LAYOUT_NAME_LEN], *slash;
+	int fd, ret = 0;
+
+	snprintf(parent, sizeof(parent), "%s", sink->name);
+	slash = strrchr(parent, '/');
+	if (slash)
+		*slash = '\0';
+	fd = openat(sink->config.target->dir_fd, slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* Called with the lock held. */
+static int sync_open_file(struct sink *sink)
+{
+	int ret;
+
+	if (sink->fd < 0)
+		return 0;
+	while (fdatasync(sink->fd) < 0)
+		if (errno != EINTR)
+			return fail(sink, errno, "%s/%s is not safely on disk: fdatasync",
+				    sink->config.target->path, sink->name);
+	if (sink->is_entry_durable)
+		return 0;
+	ret = sync_directory(sink);
+	if (ret < 0)
+		return fail(sink, -ret, "the directory of %s/%s is not safely on disk",
+			    sink->config.target->path, sink->name);
+	sink->is_entry_durable = true;
+	return 0;
+}
+
+int sink_sync(struct sink *sink)
+{
+	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
+
+	if (ret < 0)
+		return ret;
+	pthread_mutex_lock(&sink->lock);
+	ret = sync_open_file(sink);
+	if (ret < 0)
+		atomic_store_explicit(&sink->sync_error, ret, memory_order_relaxed);
+	pthread_mutex_unlock(&sink->lock);
+	return ret;
+}
+
+/* The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come between. */
+static int rename_new(int dir, const char *from, const char *to)
+{
+	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
+}
+
+static int finish(struct sink *sink)
+{
+	char name[LAYOUT_NAME_LEN + 8];
+	int ret;
+
+	if (!sink_has_files(sink) || sink->fd < 0)
+		return 0;
+	if (ftruncate(sink->fd, (off_t)sink->size) < 0)
+		ret = fail(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes", sink->config.target->path,
+			   sink->name, sink->size);
+	else
+		ret = sink_sync(sink);
+	set_fd(sink, -1);
+	if (ret < 0 || !sink->config.is_part_first)
+		return ret;
+	ret = rename_new(sink->config.target->dir_fd, present_name(sink, name), sink->name);
+	if (ret < 0)
+		return fail(sink, -ret, "can't rename %s/%s to its final name", sink->config.target->path,
+			    name);
+	ret = sync_directory(sink);
+	if (ret < 0)
+		return fail(sink, -ret, "the directory of %s/%s is not safely on disk",
+			    sink->config.target->path, sink->name);
+	return 0;
+}
+
+int sink_finish_file(struct sink *sink)
+{
+	int ret = finish(sink);
+
+	/* kept: the keeper must not take what was written to this file for safe */
+	if (ret < 0)
+		atomic_store_explicit(&sink->sync_error, ret, memory_order_relaxed);
+	return ret;
+}
+
+int sink_cut_file(struct sink *sink, uint64_t bytes)
+{
+	if (!sink_has_files(sink) || sink->fd < 0)
+		return 0;
+	if (ftruncate(sink->fd, (off_t)bytes) < 0)
+		return fail(sink, errno, "can't cut %s/%s to %" PRIu64 " bytes", sink->config.target->path,
+			    sink->name, bytes);
+	sink->size = bytes;
+	sink->allocated = bytes;
+	return 0;
+}
+
+void sink_abandon_file(struct sink *sink)
+{
+	char name[LAYOUT_NAME_LEN + 8];
+
+	if (!sink_has_files(sink) || sink->fd < 0)
+		return;
+	set_fd(sink, -1);
+	unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
+}
+
+void sink_leave_file(struct sink *sink)
+{
+	set_fd(sink, -1);
+}
+
+const char *sink_io_name(const struct sink *sink)
+{
+	switch (sink->config.target->kind) {
+	case TARGET_DIRECTORY:
+		return sink->can_direct ? "direct" : "buffered";
+	case TARGET_STDOUT:
+		return "stream";
+	default:
+		return "none";
+	}
+}
+
+const char *sink_note(const struct sink *sink)
+{
+	return sink->note;
+}
+
+const char *sink_error(const struct sink *sink)
+{
+	return sink->error;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sink.h - writes the files of one target
+ *
+ *   sink_open() -> { sink_begin_file() -> sink_write() ... -> sink_finish_file() } ... -> sink_close()
+ *
+ * Shape:   Writing is pwrite() with O_DIRECT from the ring's memory, so that nothing is copied and no page cache is dirtied; a
+ *          last piece that is no multiple of 4096 bytes is written padded and the file cut to its true size. Where O_DIRECT is
+ *          refused, or asked not to be used, writes are buffered with at most SINK_DIRTY_BYTES dirty at any time.
+ *          A file that will be finished is "<name>.part" until then; a single endless file has its name at once.
+ *          Space is preallocated with the size set, since extending direct writes are synchronous on ext4.
+ * Durable: after sink_sync() all that was written to the open file is on the disk; after sink_finish_file() the file with its
+ *          true size, final name and directory entry is. A sync that fails is never repeated into a success.
+ * Threads: the disk's writer thread; sink_sync() also from its keeper thread at the same time.
+ * Errors:  -errno, and the sentence with path, offset and reason in sink_error().
+ */
+#ifndef VSIB_RECORDER_SINK_H
+#define VSIB_RECORDER_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recorder/layout.h"
+#include "recorder/target.h"
+
+#define SINK_DIRTY_BYTES (UINT64_C(32) << 20)
+
+struct sink;
+
+struct sink_config {
+	const struct target *target;
+	const char *name_template;      /* relative to the target; see layout_file_name() */
+	uint64_t file_bytes;            /* expected size, to preallocate; 0 = endless */
+	bool is_part_first;             /* write as .part, rename when finished */
+	bool use_direct;
+};
+
+/** sink_open() - nothing is created yet. Return: 0; -ENOMEM. */
+int sink_open(struct sink **out, const struct sink_config *config);
+
+/** sink_close() - closes an open file as it is, without finishing it; NULL is fine */
+void sink_close(struct sink *sink);
+
+/** sink_has_files() - false for null: and stdout: nothing to finish, sync or name */
+bool sink_has_files(const struct sink *sink);
+
+bool sink_is_file_open(const struct sink *sink);
+
+/** sink_file_number(), sink_file_base() - of the file begun last */
+uint64_t sink_file_number(const struct sink *sink);
+uint64_t sink_file_base(const struct sink *sink);
+
+/** sink_file_bytes() - true bytes written to the open file so far */
+uint64_t sink_file_bytes(const struct sink *sink);
+
+/**
+ * sink_begin_file() - create and open file @number; must not exist
+ * @base: offset in the file from which on it is continued here (see layout_file_name()), usually 0
+ * Return: 0 or -errno.
+ */
+int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base);
+
+/**
+ * sink_write() - the next bytes of the open file; all of them or an error
+ * @data: page aligned
+ * @room: bytes of memory from @data on that may be overwritten: padding goes behind @bytes
+ *
+ * EINTR, short writes and EAGAIN are continued. On an error the bytes of this call do not count as written.
+ * Return: 0 or -errno.
+ */
+int sink_write(struct sink *sink, void *data, size_t bytes, size_t room);
+
+/** sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno (final). */
+int sink_sync(struct sink *sink);
+
+/** sink_finish_file() - true size, sync, final name, directory. Return: 0 or -errno. The file is closed in any case. */
+int sink_finish_file(struct sink *sink);
+
+/** sink_cut_file() - forget what was written behind @bytes of the open file. Return: 0 or -errno. */
+int sink_cut_file(struct sink *sink, uint64_t bytes);
+
+/** sink_abandon_file() - close and remove the unfinished file; best effort */
+void sink_abandon_file(struct sink *sink);
+
+/** sink_leave_file() - close the file under the name it has now, without any promise */
+void sink_leave_file(struct sink *sink);
+
+/** sink_io_name() - "direct" or "buffered": how it is really done; "none" for null:, "stream" for stdout */
+const char *sink_io_name(const struct sink *sink);
+
+/** sink_note() - something said once: why direct I/O is not used; "" = nothing */
+const char *sink_note(const struct sink *sink);
+
+const char *sink_error(const struct sink *sink);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/writer.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/units.h"
+#include "recorder/disk.h"
+#include "recorder/session.h"
+
+#define SEGMENT_AGE_NS  INT64_C(2000000000)     /* an open segment is closed at this age: the journal follows */
+#define IDLE_NS         INT64_C(200000000)      /* a sleeping writer looks round this often */
+
+/* ---- one block ---- */
+
+static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64_t file_offset)
+{
+	int64_t took = ended - started, last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
+	unsigned class = 0;
+
+	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
+		class++;
+	account_add(&disk->write_hist[class], 1);
+	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
+		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
+		atomic_store_explicit(&disk->worst_offset, file_offset, memory_order_relaxed);
+	}
+	if (last && ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
+		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
+	atomic_store_explicit(&disk->last_write_ns, ended, memory_order_relaxed);
+}
+
+/* With one target the keeper syncs and takes; it may be late. Waits for it; false: the disk has failed. */
+static bool wait_for_keeper(struct disk *disk)
+{
+	while (segmenter_pending(disk->segmenter) > SEGMENT_PENDING_MAX / 2) {
+		if (!disk_is_usable(disk))
+			return false;
+		bell_ring(&disk->keeper_bell);
+		ring_sleep(disk->session->ring, disk->number, ring_listen(disk->session->ring, disk->number),
+			   units_monotonic_ns() + IDLE_NS / 10);
+	}
+	return true;
+}
+
+/* Notes where the block's extents went, with their checksums. */
+static int note_extents(struct disk *disk, uint32_t block, uint64_t file_offset, int64_t now)
+{
+	struct session *session = disk->session;
+	const struct block_label *label = ring_label(session->ring, block);
+	const char *data = ring_data(session->ring, block);
+
+	for (uint32_t i = 0; i < label->extent_count; i++) {
+		const struct extent *extent = &label->extents[i];
+		struct segment at = {
+			.file_number = sink_file_number(disk->sink),
+			.file_base = sink_file_base(disk->sink),
+			.file_offset = file_offset + extent->at,
+			.bytes = extent->bytes,
+			.stream_offset = extent->stream_offset,
+			.utc_ns = label->utc_ns,
+		};
+
+		while (segmenter_add(disk->segmenter, &at, data + extent->at, now) < 0) {
+			if (session->plan.is_held) { /* a run of very many extents: sync what there is of it */
+				int ret = sink_sync(disk->sink);
+
+				if (ret < 0)
+					return ret;
+				disk_settle(disk, segmenter_pending(disk->segmenter));
+			} else if (!wait_for_keeper(disk)) {
+				return -EIO;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Opens the file the block belongs to, unless it is open. */
+static int want_file(struct disk *disk, const struct block_label *label)
+{
+	int ret;
+
+	if (sink_is_file_open(disk->sink)) {
+		if (sink_file_number(disk->sink) == label->file_number &&
+		    sink_file_base(disk->sink) + sink_file_bytes(disk->sink) == label->file_offset)
+			return 0;
+		/* a piece of another file was rescued to us in between: that file ends here */
+		ret = sink_finish_file(disk->sink);
+		if (ret < 0)
+			return ret;
+	}
+	ret = sink_begin_file(disk->sink, label->file_number, label->file_offset);
+	if (ret == 0)
+		account_add(&disk->file_count, 1);
+	return ret;
+}
+
+static int write_block(struct disk *disk, uint32_t block)
+{
+	struct ring *ring = disk->session->ring;
+	const struct block_label *label = ring_label(ring, block);
+	size_t bytes = ring_bytes(ring, block);
+	int64_t started = units_monotonic_ns(), ended;
+	uint64_t file_offset;
+	int ret;
+
+	atomic_store_explicit(&disk->write_started_ns, started, memory_order_relaxed);
+	ret = sink_has_files(disk->sink) ? want_file(disk, label) : 0;
+	file_offset = sink_file_bytes(disk->sink);
+	if (ret == 0)
+		ret = sink_write(disk->sink, ring_data(ring, block), bytes, ring_block_bytes(ring));
+	atomic_store_explicit(&disk->write_started_ns, 0, memory_order_relaxed);
+	if (ret < 0)
+		return ret;
+	ended = units_monotonic_ns();
+	note_write(disk, started, ended, file_offset);
+	account_add(&disk->accepted_bytes, bytes);
+	if (!sink_has_files(disk->sink)) {
+		atomic_fetch_add_explicit(&disk->durable_bytes, bytes, memory_order_relaxed);
+		return 0;
+	}
+	ret = note_extents(disk, block, file_offset, ended);
+	atomic_store_explicit(&disk->open_offset, segmenter_open_offset(disk->segmenter), memory_order_relaxed);
+	return ret;
+}
+
+/* ---- the end of runs and files ---- */
+
+static bool is_aborting(const struct disk *disk)
+{
+	return atomic_load_explicit(&disk->session->is_aborting, memory_order_relaxed);
+}
+
+/* Finishes the open file; all that was written to it is durable afterwards. Not while the keeper may take: see segment.h. */
+static int finish_file(struct disk *disk)
+{
+	int ret = sink_finish_file(disk->sink);
+
+	segmenter_close(disk->segmenter);
+	if (ret == 0 && disk->session->plan.is_held)
+		disk_settle(disk, segmenter_pending(disk->segmenter));
+	return ret;
+}
+
+/* Gives all blocks of a run back, from @first on, as far as it has come. */
+static void release_run(struct disk *disk, uint32_t first)
+{
+	struct ring *ring = disk->session->ring;
+	uint32_t block = first;
+
+	while (block != RING_END) {
+		uint32_t next = ring_next(ring, block);
+
+		ring_give_back(ring, block);
+		block = next;
+	}
+}
+
+/* A run that nobody can or shall write any more: count it block by block and give it back, to its end. */
+static void lose_run(struct disk *disk, uint32_t block, enum gap_cause cause)
+{
+	struct session *session = disk->session;
+	struct ring *ring = session->ring;
+
+	while (block != RING_END) {
+		uint32_t ticket = ring_listen(ring, disk->number);
+		uint32_t next = ring_next(ring, block);
+
+		if (next == RING_NONE) { /* the reader has not ended it yet, but will */
+			ring_sleep(ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+			continue;
+		}
+		session_lose_block(session, block, cause);
+		account_add(cause == GAP_DISK ? &disk->lost_bytes : &disk->aborted_bytes, ring_bytes(ring, block));
+		ring_give_back(ring, block);
+		block = next;
+	}
+}
+
+static void subtract_unit(struct disk *disk)
+{
+	if (disk->session->plan.run_bytes) /* else blocks go one by one and no units are counted */
+		atomic_fetch_sub_explicit(&disk->open_units, 1, memory_order_relaxed);
+}
+
+/*
+ * A write or sync has failed in the run that starts with @first. With other disks left, what is not durable goes to them whole;
+ * else what was written is kept as far as it can be made durable, and the rest is lost.
+ */
+static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_t durable_file_bytes, int error)
+{
+	struct session *session = disk->session;
+
+	disk_fail(disk, error, sink_error(disk->sink));
+	if (session->plan.is_held &&
+	    atomic_load_explicit(&session->usable_count, memory_order_acquire) > 0) {
+		segmenter_drop(disk->segmenter);
+		if (durable_file_bytes == 0) {
+			sink_abandon_file(disk->sink);
+		} else { /* its beginning is durable and in the journal: it stays, as .part */
+			sink_cut_file(disk->sink, durable_file_bytes);
+			sink_leave_file(disk->sink);
+		}
+		ring_hand_over(session->ring, first);
+		return;
+	}
+	/* the file's size counts whole blocks only: the one that failed is not in it */
+	if (sink_finish_file(disk->sink) == 0) {
+		segmenter_close(disk->segmenter);
+		if (session->plan.is_held)
+			disk_settle(disk, segmenter_pending(disk->segmenter));
+	} else {
+		segmenter_close(disk->segmenter);
+		if (session->plan.is_held)
+			disk_forfeit(disk);
+	}
+	while (session->plan.is_held && first != failed) {
+		uint32_t next = ring_next(session->ring, first);
+
+		ring_give_back(session->ring, first);
+		first = next;
+	}
+	lose_run(disk, failed, GAP_DISK);
+}
+
+/* ---- runs ---- */
+
+/* The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has to stop. */
+static uint32_t next_block(struct disk *disk, uint32_t block)
+{
+	struct ring *ring = disk->session->ring;
+
+	for (;;) {
+		uint32_t ticket = ring_listen(ring, disk->number);
+		uint32_t next = ring_next(ring, block);
+
+		if (next != RING_NONE)
+			return next;
+		ring_sleep(ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+	}
+}
+
+/* The run is written; make it durable (several targets) and let its blocks go. */
+static int complete_run(struct disk *disk, bool is_file_end)
+{
+	int ret;
+
+	if (is_file_end && sink_is_file_open(disk->sink))
+		return finish_file(disk);
+	if (!disk->session->plan.is_held)
+		return 0;
+	ret = sink_sync(disk->sink);
+	segmenter_close(disk->segmenter);
+	if (ret == 0)
+		disk_settle(disk, segmenter_pending(disk->segmenter));
+	return ret;
+}
+
+/* The operator wants out: nothing of a run that is not durable yet is kept. */
+static void abort_run(struct disk *disk, uint32_t first, uint32_t block, uint64_t durable)
+{
+	if (disk->session->plan.is_held) {
+		segmenter_drop(disk->segmenter);
+		if (durable == 0)
+			sink_abandon_file(disk->sink);
+		else
+			sink_cut_file(disk->sink, durable);
+		block = first;
+	}
+	lose_run(disk, block, GAP_ABORTED);
+}
+
+static void write_run(struct disk *disk, uint32_t first)
+{
+	struct session *session = disk->session;
+	bool is_held = session->plan.is_held, is_file_end = false;
+	uint64_t durable = sink_is_file_open(disk->sink) ? sink_file_bytes(disk->sink) : 0;
+	uint32_t block = first;
+	int ret;
+
+	do {
+		const struct block_label *label = ring_label(session->ring, block);
+		uint32_t next;
+
+		/* release: whoever accounts for us when we never come back sees the blocks whole */
+		atomic_store_explicit(&disk->held_block, is_held ? first : block, memory_order_release);
+		if (is_aborting(disk)) {
+			abort_run(disk, first, block, durable);
+			return;
+		}
+		if (label->file_offset == 0)
+			durable = 0; /* starts a file of its own */
+		ret = write_block(disk, block);
+		if (ret < 0) {
+			fail_run(disk, first, block, durable, ret);
+			return;
+		}
+		is_file_end = label->is_file_end;
+		next = next_block(disk, block);
+		if (!is_held)
+			ring_give_back(session->ring, block);
+		block = next;
+	} while (block != RING_END);
+	ret = complete_run(disk, is_file_end || session->plan.is_run_a_file);
+	if (ret < 0)
+		fail_run(disk, first, RING_END, durable, ret);
+	else if (is_held)
+		release_run(disk, first);
+}
+
+static uint32_t claim(struct disk *disk)
+{
+	struct ring *ring = disk->session->ring;
+	uint32_t first = ring_claim(ring, RING_RESCUE);
+
+	if (first == RING_NONE)
+		return ring_claim(ring, disk->number);
+	/* nobody's unit becomes ours; those in our queue were counted by the reader */
+	atomic_fetch_add_explicit(&disk->open_units, 1, memory_order_relaxed);
+	return first;
+}
+
+/* The stream is over and every block is back: nobody can hand anything to us any more. */
+static bool is_all_written(const struct session *session)
+{
+	return atomic_load_explicit(&session->has_stream_ended, memory_order_acquire) &&
+	       ring_free_count(session->ring) == ring_block_count(session->ring);
+}
+
+static void close_old_segment(struct disk *disk)
+{
+	if (!disk->session->plan.is_held &&
+	    segmenter_age_ns(disk->segmenter, units_monotonic_ns()) > SEGMENT_AGE_NS)
+		segmenter_close(disk->segmenter);
+}
+
+/* The disk is out: what still comes to its queue goes to the others, or is lost when there are none. */
+static void forward(struct disk *disk)
+{
+	struct session *session = disk->session;
+
+	while (!is_all_written(session) && !is_aborting(disk)) {
+		uint32_t ticket = ring_listen(session->ring, disk->number);
+		bool is_last = !session->plan.is_held ||
+			       atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0;
+		uint32_t first = ring_claim(session->ring, disk->number);
+
+		if (first == RING_NONE && is_last)
+			first = ring_claim(session->ring, RING_RESCUE);
+		if (first == RING_NONE)
+			ring_sleep(session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+		else if (is_last)
+			lose_run(disk, first, GAP_DISK);
+		else
+			ring_hand_over(session->ring, first);
+	}
+}
+
+static void write_all_runs(struct disk *disk)
+{
+	struct session *session = disk->session;
+
+	while (disk_is_usable(disk) && !is_aborting(disk)) {
+		uint32_t ticket = ring_listen(session->ring, disk->number);
+		uint32_t first = claim(disk);
+
+		if (first != RING_NONE) {
+			write_run(disk, first);
+			atomic_store_explicit(&disk->held_block, RING_NONE, memory_order_relaxed);
+			subtract_unit(disk);
+			close_old_segment(disk);
+			continue;
+		}
+		if (is_all_written(session))
+			return;
+		close_old_segment(disk);
+		ring_sleep(session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+	}
+}
+
+void *writer_main(void *arg)
+{
+	struct disk *disk = arg;
+	struct session *session = disk->session;
+	char name[16];
+	int ret;
+
+	snprintf(name, sizeof(name), "writer%u", disk->number);
+	pthread_setname_np(pthread_self(), name);
+	write_all_runs(disk);
+	if (!disk_is_usable(disk))
+		forward(disk);
+	/* a file without an end of its own ends with the stream */
+	if (disk_is_usable(disk) && sink_is_file_open(disk->sink)) {
+		ret = finish_file(disk);
+		if (ret < 0)
+			disk_fail(disk, ret, sink_error(disk->sink));
+	}
+	segmenter_close(disk->segmenter);
+	atomic_store_explicit(&disk->writer_cpu, sched_getcpu(), memory_order_relaxed);
+	atomic_store_explicit(&disk->has_ended, true, memory_order_release);
+	bell_ring(&disk->keeper_bell);
+	ring_wake_all(session->ring);
+	return NULL;
+}

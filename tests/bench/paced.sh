@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A real recording's load: 512 Mbit/s for a minute with checksums, and how soon a large ring is ready.
+# BENCH_DIR names the folder that is recorded to (build/bench).
+set -u
+. "${0%/*}/../measure.sh"
+folder=${BENCH_DIR:-build/bench}
+seconds=${SECONDS_PACED:-60}
+mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
+measure_at_exit+=("rm -rf '$folder'")
+report=$folder/report.json
+
+record() { # NAME SECONDS OPTION...
+	local name=$1 duration=$2
+	shift 2
+	# 1: something was lost, which is told below.
+	MEASURE_STATUS='0 1' measure "$name" $((duration * 64000000)) "$BIN/vsib-record" -s sim: -r 512 -d "$duration" \
+		--allow-same-device --json "$report" "$@"
+}
+
+lost() {
+	echo "$(json_number overflow_bytes "$report") bytes lost by overflow, $(json_number lost_bytes "$report") by the source"
+}
+
+echo "512 Mbit/s from the simulator to $(df --output=fstype "$folder" | tail -n 1), $seconds s, checksums on"
+record paced "$seconds" -o "$folder" --name paced
+printf '  CPU %.2f %% of one core (goal: <= 4 %%); %s; ring: at most %s of %s bytes\n' \
+	"$(calculate "100 * $(cost cpu_s) / $(cost wall_s)")" "$(lost)" \
+	"$(json_number high_water_bytes "$report")" "$(json_number capacity_bytes "$report")"
+rm -rf "$folder"/paced*
+
+echo "the same to nothing, 10 s: what source, ring and threads cost without the disk"
+record null 10 -o null:
+printf '  CPU %.2f %% of one core\n' "$(calculate "100 * $(cost cpu_s) / $(cost wall_s)")"
+
+echo "start-up with a ring of 4 GiB, 2 s to nothing"
+record start 2 -o null: --ring 4Gi
+printf '  %.2f s besides the recording: start and end (goal: < 3 s); %s (goal: 0)\n' \
+	"$(calculate "$(cost wall_s) - $(json_number duration_s "$report")")" "$(lost)"

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What it costs until the bytes are on a disk: /dev/zero -> ring -> one file with direct I/O, final sync
+# included, beside dd and mbuffer that write past the page cache too. BENCH_DIR names the
+# disk's folder (build/bench); a folder of our own is made in it.
+set -u
+. "${0%/*}/../measure.sh"
+folder=${BENCH_DIR:-build/bench}
+bytes=$((4 << 30))
+runs=${RUNS:-5}
+mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
+fs=$(df --output=fstype "$folder" | tail -n 1)
+free_mb=$(df --output=avail -m "$folder" | tail -n 1)
+if [ "$free_mb" -lt $(((bytes >> 20) + 1024)) ]; then
+	echo "not run: $(((bytes >> 20) + 1024)) MiB are needed in $folder, $((free_mb)) are free"
+	exit 0
+fi
+measure_at_exit+=("rm -rf '$folder'")
+has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
+
+clean() {
+	rm -rf "${folder:?}"/*
+	sync -f "$folder"
+}
+
+record() { # NAME OPTION...
+	local name=$1
+	shift
+	clean
+	measure "$name" $bytes "$BIN/vsib-record" -s dev:/dev/zero -n $bytes -o "$folder" --name bench --layout raw \
+		--ring 256Mi --block 4Mi --allow-same-device "$@"
+}
+
+echo "/dev/zero -> ring -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs"
+for ((run = 0; run < runs; run++)); do
+	record 'vsib-record'
+	record 'vsib-record, no checksums' --checksum=none
+	clean
+	measure 'dd bs=4M oflag=direct' $bytes dd if=/dev/zero of="$folder/bench" bs=4M count=$((bytes >> 22)) oflag=direct conv=fsync
+	clean
+	[ -z "$mbuffer" ] || MEASURE_STATUS='0 1' measure 'mbuffer -m 256M -s 4M' $bytes \
+		mbuffer -q -f -i /dev/zero -o "$folder/bench" -m 256M -s 4M -D "${bytes}b"
+done
+for name in vsib-record 'vsib-record, no checksums' 'dd bs=4M oflag=direct' ${mbuffer:+'mbuffer -m 256M -s 4M'}; do
+	show "$name"
+done
+compare vsib-record 'dd bs=4M oflag=direct' cpu '<= 1.2'
+compare vsib-record 'mbuffer -m 256M -s 4M' cpu '<= 0.6'
+compare vsib-record 'dd bs=4M oflag=direct' rate '>= 1'

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/gather_options.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "drivers/units.h"
+#include "recorder/version.h"
+#include "tools/array.h"
+
+enum {
+	OPTION_TARGET = 256,
+	OPTION_FILL,
+	OPTION_ROUND,
+	OPTION_STRICT,
+	OPTION_FORCE,
+	OPTION_LIST,
+	OPTION_JSON,
+};
+
+static const struct argp_option option_table[] = {
+	{"output", 'o', "FILE", 0, "Write the stream to FILE, which must not exist; - is standard output (default)", 0},
+	{"target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0},
+	{"fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
+	 "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: comes with the VDIF support)",
+	 0},
+	{"strict", OPTION_STRICT, NULL, 0, "Treat bytes with a bad checksum like a gap instead of writing them", 0},
+	{"force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 0},
+	{"list", OPTION_LIST, NULL, 0, "Print the pieces in their order and copy nothing", 0},
+	{"json", OPTION_JSON, "FILE", 0, "Write a report (vsib-gather/1) to FILE; - is standard output", 0},
+	{"round", OPTION_ROUND, "UNIT", 0,
+	 "No journal: the files take UNIT bytes of the stream in turn, as wr writes them to several directories; the arguments are their templates",
+	 0},
+	{0},
+};
+
+static const char arguments_doc[] = "TARGET/NAME|JOURNAL [TARGET...]\n"
+				    "NAME -o FILE TARGET...\n"
+				    "--round=UNIT -o FILE TARGET/TEMPLATE...";
+
+static const char program_doc[] =
+	"Joins the pieces of a recording into one stream, in order, and compares their checksums on the way.\v"
+	"UNIT: bytes, or with k M G (decimal), Ki Mi Gi (binary).\n"
+	"Exit status: 0 whole, 1 gaps or missing pieces, 2 trouble, 64 usage, 66 no such recording, 73 can't create FILE, 74 I/O error, 77 no permission.";
+
+struct parsing {
+	struct gather_options *options;
+	const char **arguments;
+	size_t argument_count;
+};
+
+static void add_text(struct argp_state *state, const char ***texts, size_t *count, const char *text)
+{
+	const char **room = array_room(texts, *count, sizeof(*room));
+
+	if (!room)
+		argp_failure(state, EX_OSERR, 0, "out of memory");
+	*room = text;
+	(*count)++;
+}
+
+static bool is_fill_word(const char *word)
+{
+	return strcmp(word, "none") == 0 || strcmp(word, "pattern") == 0 || strcmp(word, "vdif-invalid") == 0;
+}
+
+/* The word is optional, so argp only sees it behind a '='; people also write it as the next argument. */
+static void parse_fill(struct argp_state *state, struct gather_options *options, const char *word)
+{
+	if (!word && state->next < state->argc && is_fill_word(state->argv[state->next]))
+		word = state->argv[state->next++];
+	if (!word || strcmp(word, "pattern") == 0)
+		options->fill = GATHER_PATTERN;
+	else if (strcmp(word, "none") == 0)
+		options->fill = GATHER_CLOSE_UP;
+	else if (strcmp(word, "vdif-invalid") == 0)
+		argp_error(state, "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by reading the VDIF headers around the gap, and that comes with the VDIF support; --fill=pattern keeps the time true");
+	else
+		argp_error(state, "--fill=%s: none, pattern or vdif-invalid", word);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct gather_options *options = parsing->options;
+
+	switch (key) {
+	case 'o':
+		options->output = arg;
+		options->is_output_given = true;
+		return 0;
+	case OPTION_TARGET:
+		add_text(state, &options->targets, &options->target_count, arg);
+		return 0;
+	case OPTION_FILL:
+		parse_fill(state, options, arg);
+		return 0;
+	case OPTION_ROUND:
+		if (units_parse_bytes(arg, &options->round_bytes) < 0 || options->round_bytes == 0)
+			argp_error(state, "--round=%s: not a number of bytes", arg);
+		return 0;
+	case OPTION_STRICT:
+		options->is_strict = true;
+		return 0;
+	case OPTION_FORCE:
+		options->is_forced = true;
+		return 0;
+	case OPTION_LIST:
+		options->is_list = true;
+		return 0;
+	case OPTION_JSON:
+		options->json = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		add_text(state, &parsing->arguments, &parsing->argument_count, arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool is_journal(const char *argument)
+{
+	size_t len = strlen(argument), suffix_len = strlen(".jsonl");
+
+	return len > suffix_len && strcmp(argument + len - suffix_len, ".jsonl") == 0;
+}
+
+/* NAME TARGET..., or TARGET/NAME: a slash tells, or that nothing says where to look for NAME. */
+static void take_arguments(struct parsing *parsing)
+{
+	struct gather_options *options = parsing->options;
+	const char *first = parsing->arguments[0];
+	const char **targets = options->targets;
+	size_t count = options->target_count;
+	bool has_targets = parsing->argument_count > 1 || count > 0;
+
+	if (!options->round_bytes) {
+		if (strchr(first, '/') || is_journal(first) || !has_targets)
+			options->recording = first;
+		else
+			options->name = first;
+		memmove(parsing->arguments, parsing->arguments + 1,
+			(parsing->argument_count - 1) * sizeof(parsing->arguments[0]));
+		parsing->argument_count--;
+	}
+	options->targets = parsing->arguments;
+	options->target_count = parsing->argument_count;
+	for (size_t i = 0; i < count; i++)
+		add_text(NULL, &options->targets, &options->target_count, targets[i]);
+	free(targets);
+}
+
+static void check_options(const struct gather_options *options, size_t argument_count, const struct argp *argp)
+{
+	const char *mistake = NULL;
+
+	if (argument_count == 0)
+		mistake = options->round_bytes ? "--round needs the templates of the files, one for each directory" :
+						 "no recording given";
+	else if (options->round_bytes && options->target_count)
+		mistake = "--target doesn't go with --round: the templates say where the files are";
+	else if (options->json && strcmp(options->json, "-") == 0 && (options->is_list || strcmp(options->output, "-") == 0))
+		mistake = "--json=- and the stream (or list) can't both go to standard output";
+	if (!mistake)
+		return;
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, mistake);
+	argp_help(argp, stderr, ARGP_HELP_SEE, program_invocation_short_name);
+	exit(EX_USAGE);
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+	(void)state;
+	fprintf(stream, "vsib-gather %s\n", VSIB_VERSION);
+}
+
+void gather_options_parse(struct gather_options *options, int argc, char **argv)
+{
+	static const struct argp argp = {option_table, parse_option, arguments_doc, program_doc, NULL, NULL, NULL};
+	struct parsing parsing = {.options = options};
+
+	*options = (struct gather_options){.output = "-"};
+	argp_program_version_hook = print_version;
+	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
+	check_options(options, parsing.argument_count, &argp);
+	take_arguments(&parsing);
+}

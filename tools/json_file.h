@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * json_file.h - a JSON report, written whole or not at all
+ */
+#ifndef VSIB_TOOLS_JSON_FILE_H
+#define VSIB_TOOLS_JSON_FILE_H
+
+#include <jansson.h>
+
+/**
+ * json_file_write() - write an object and a newline
+ * @path: "-" for stdout; a file is written beside and renamed over an older report; anything else that exists
+ *        (a pipe, /dev/stderr) is written to
+ *
+ * Return: 0; -errno.
+ */
+int json_file_write(const json_t *object, const char *path);
+
+#endif

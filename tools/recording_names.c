@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder/journal.h"
+#include "tools/array.h"
+#include "tools/recording_parts.h"
+#include "tools/sequence.h"
+
+#define COMPARE_BYTES ((size_t)1 << 20)
+#define RELATIVE_LEN  (2 * NAME_MAX + 2)
+
+enum form {
+	FORM_VBS,               /* NAME/NAME.NNNNNNNN */
+	FORM_RAW,               /* NAME.NNNNNN or the journal's template */
+	FORM_SINGLE,            /* NAME.raw */
+	FORM_COUNT,
+};
+
+struct found {
+	uint64_t number;
+	uint32_t file;          /* index into recording->files */
+};
+
+struct listing {
+	struct recording *recording;
+	struct sequence vbs;
+	struct sequence raw;
+	struct sequence from_template;  /* of the journal */
+	bool has_template;
+	char single[NAME_MAX + 8];
+
+	/* the folder that is being read */
+	int place;
+	bool is_own_folder;     /* NAME/ */
+
+	/* without a journal */
+	struct found *found;
+	size_t count;
+	bool has_form[FORM_COUNT];
+	struct found *strays;   /* .part and rescued pieces; .file is an index into recording->unused */
+	size_t stray_count;
+
+	/* with a journal */
+	const struct data_file **used;  /* sorted by place and name */
+	const char **journal_names;     /* sorted */
+};
+
+static int prepare_listing(struct listing *listing, struct recording *recording)
+{
+	const char *text = recording->history ?
+			   json_string_value(json_object_get(recording->history->start, "template")) : NULL;
+
+	*listing = (struct listing){.recording = recording};
+	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
+	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
+	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
+	    sequence_make(&listing->raw, recording->name, 6, SEQUENCE_DIGITS_MAX) < 0)
+		return recording_fail(recording, -EINVAL, "the name %s is too long", recording->name);
+	return 0;
+}
+
+/* NAME.part, and NAME@OFFSET for what was rescued to another disk in mid-file, are not final names by themselves. */
+static void strip_marks(char *name, bool *is_stray)
+{
+	size_t len = strlen(name), suffix_len = strlen(JOURNAL_PART_SUFFIX);
+	char *at;
+
+	*is_stray = false;
+	if (len > suffix_len && strcmp(name + len - suffix_len, JOURNAL_PART_SUFFIX) == 0) {
+		name[len - suffix_len] = '\0';
+		*is_stray = true;
+	}
+	at = strrchr(name, '@');
+	if (at && at != name && at[1] && at[1 + strspn(at + 1, "0123456789")] == '\0') {
+		*at = '\0';
+		*is_stray = true;
+	}
+}
+
+/* Is it a data file of this recording? FORM_COUNT: no. */
+static enum form match_name(const struct listing *listing, const char *name, uint64_t *number, bool *is_stray)
+{
+	char stripped[NAME_MAX + 1];
+
+	if (strlen(name) >= sizeof(stripped))
+		return FORM_COUNT;
+	strcpy(stripped, name);
+	strip_marks(stripped, is_stray);
+	*number = 0;
+	if (listing->is_own_folder)
+		return sequence_match(&listing->vbs, stripped, number) ? FORM_VBS : FORM_COUNT;
+	if (strcmp(stripped, listing->single) == 0)
+		return FORM_SINGLE;
+	if (sequence_match(&listing->raw, stripped, number))
+		return FORM_RAW;
+	return listing->has_template && sequence_match(&listing->from_template, stripped, number) ? FORM_RAW :
+												     FORM_COUNT;
+}
+
+static void join_name(const struct listing *listing, const char *name, char *buf)
+{
+	snprintf(buf, RELATIVE_LEN, "%s%s%.*s", listing->is_own_folder ? listing->recording->name : "",
+		 listing->is_own_folder ? "/" : "", NAME_MAX, name);
+}
+
+static int scan_places(struct listing *listing, int (*visit)(void *context, const char *name))
+{
+	struct recording *recording = listing->recording;
+
+	for (size_t i = 0; i < recording->place_count; i++)
+		for (int is_own = 0; is_own < 2; is_own++) {
+			const char *folder = is_own ? recording->name : "";
+			int ret;
+
+			listing->place = (int)i;
+			listing->is_own_folder = is_own;
+			ret = place_scan(&recording->places[i], folder, visit, listing);
+			if (ret < 0 && ret != -ENOMEM)
+				ret = recording_fail(recording, ret, "%s/%s %s", recording->places[i].path, folder,
+						     place_reason(ret));
+			if (ret < 0)
+				return ret;
+		}
+	return 0;
+}
+
+/* ---- with a journal: what is left over ---------------------------------------------------------- */
+
+static int compare_used(const void *a, const void *b)
+{
+	const struct data_file *x = *(const struct data_file *const *)a, *y = *(const struct data_file *const *)b;
+
+	return x->place != y->place ? (x->place < y->place ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int visit_unused(void *context, const char *name)
+{
+	struct listing *listing = context;
+	struct recording *recording = listing->recording;
+	char relative[RELATIVE_LEN];
+	const char *text = relative;
+	struct data_file key = {.name = relative, .place = listing->place};
+	const struct data_file *key_place = &key;
+	uint64_t number;
+	bool is_stray, is_named;
+	size_t len;
+
+	if (match_name(listing, name, &number, &is_stray) == FORM_COUNT)
+		return 0;
+	join_name(listing, name, relative);
+	if (bsearch(&key_place, listing->used, recording->file_count, sizeof(listing->used[0]), compare_used))
+		return 0;
+	len = strlen(relative);
+	if (len > strlen(JOURNAL_PART_SUFFIX) && strcmp(relative + len - strlen(JOURNAL_PART_SUFFIX), JOURNAL_PART_SUFFIX) == 0)
+		len -= strlen(JOURNAL_PART_SUFFIX);
+	relative[len] = '\0';
+	is_named = bsearch(&text, listing->journal_names, recording->file_count, sizeof(listing->journal_names[0]),
+			   compare_texts);
+	join_name(listing, name, relative);
+	return recording_add_unused(recording, recording->places[listing->place].path, relative,
+				    is_named ? "not the file of this name that the journal means" : "not in the journal");
+}
+
+int recording_scan_unused(struct recording *recording)
+{
+	struct listing listing;
+	size_t count = recording->file_count;
+	int ret = prepare_listing(&listing, recording);
+
+	if (ret < 0) {
+		recording->error[0] = '\0';
+		return 0;
+	}
+	ret = -ENOMEM;
+	listing.used = calloc(count ? count : 1, sizeof(listing.used[0]));
+	listing.journal_names = calloc(count ? count : 1, sizeof(listing.journal_names[0]));
+	if (!listing.used || !listing.journal_names)
+		goto done;
+	for (size_t i = 0; i < count; i++) {
+		listing.used[i] = &recording->files[i];
+		listing.journal_names[i] = recording->history->files[i]->name;
+	}
+	qsort(listing.used, count, sizeof(listing.used[0]), compare_used);
+	qsort(listing.journal_names, count, sizeof(listing.journal_names[0]), compare_texts);
+	ret = scan_places(&listing, visit_unused);
+	if (ret < 0 && ret != -ENOMEM) {
+		/* The journal has told what is needed; that a directory can't be listed only hides left-overs. */
+		ret = recording_add_note(recording, false, "%s", recording->error);
+		recording->error[0] = '\0';
+	}
+done:
+	free(listing.used);
+	free(listing.journal_names);
+	return ret;
+}
+
+/* ---- without a journal -------------------------------------------------------------------------- */
+
+static int add_stray(struct listing *listing, const char *relative, uint64_t number, const char *reason)
+{
+	struct recording *recording = listing->recording;
+	struct found *room = array_room(&listing->strays, listing->stray_count, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	*room = (struct found){.number = number, .file = (uint32_t)recording->unused_count};
+	listing->stray_count++;
+	return recording_add_unused(recording, recording->places[listing->place].path, relative, reason);
+}
+
+static int visit_found(void *context, const char *name)
+{
+	struct listing *listing = context;
+	struct recording *recording = listing->recording;
+	char relative[RELATIVE_LEN];
+	struct found *room;
+	struct stat st;
+	uint64_t number;
+	int64_t file;
+	bool is_stray;
+	enum form form = match_name(listing, name, &number, &is_stray);
+	int fd;
+
+	if (form == FORM_COUNT)
+		return 0;
+	join_name(listing, name, relative);
+	if (is_stray)
+		return add_stray(listing, relative, number, "not a final name, and there is no journal");
+	fd = place_open_file(&recording->places[listing->place], relative, &st);
+	if (fd == -ENOMEM)
+		return fd;
+	if (fd < 0)
+		return add_stray(listing, relative, number, place_reason(fd));
+	close(fd);
+	file = recording_add_file(recording, listing->place, relative, &st);
+	room = array_room(&listing->found, listing->count, sizeof(*room));
+	if (file < 0 || !room)
+		return -ENOMEM;
+	*room = (struct found){.number = number, .file = (uint32_t)file};
+	listing->count++;
+	listing->has_form[form] = true;
+	return 0;
+}
+
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static ssize_t read_all(int fd, char *buf, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, buf + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* Return: 1 the same bytes, 0 not, -errno. */
+static int compare_contents(int fd_a, int fd_b, uint64_t bytes)
+{
+	char *a = malloc(COMPARE_BYTES), *b = malloc(COMPARE_BYTES);
+	int ret = a && b ? 1 : -ENOMEM;
+
+	for (uint64_t offset = 0; ret == 1 && offset < bytes; offset += COMPARE_BYTES) {
+		size_t len = bytes - offset < COMPARE_BYTES ? (size_t)(bytes - offset) : COMPARE_BYTES;
+		ssize_t n = read_all(fd_a, a, len, offset), m = read_all(fd_b, b, len, offset);
+
+		if (n < 0 || m < 0)
+			ret = n < 0 ? (int)n : (int)m;
+		else
+			ret = n == m && memcmp(a, b, (size_t)n) == 0;
+	}
+	free(a);
+	free(b);
+	return ret;
+}
+
+static int compare_files(struct recording *recording, uint32_t a, uint32_t b)
+{
+	const struct data_file *x = &recording->files[a], *y = &recording->files[b];
+	int fd_a, fd_b;
+
+	if (x->device == y->device && x->inode == y->inode)
+		return 1;
+	if (x->bytes != y->bytes)
+		return 0;
+	fd_a = recording_file_fd(recording, a);
+	fd_b = recording_file_fd(recording, b);
+	if (fd_a < 0 || fd_b < 0)
+		return fd_a < 0 ? fd_a : fd_b;
+	return compare_contents(fd_a, fd_b, x->bytes);
+}
+
+/* Of equal numbers one is kept, if their bytes are equal. */
+static int drop_duplicates(struct listing *listing)
+{
+	struct recording *recording = listing->recording;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct data_file *one, *other = &recording->files[listing->found[i].file];
+		int ret;
+
+		if (kept == 0 || listing->found[kept - 1].number != listing->found[i].number) {
+			listing->found[kept++] = listing->found[i];
+			continue;
+		}
+		one = &recording->files[listing->found[kept - 1].file];
+		ret = compare_files(recording, listing->found[kept - 1].file, listing->found[i].file);
+		if (ret < 0)
+			return recording_fail(recording, ret, "%s/%s and %s/%s can't be compared: %s",
+					      recording->places[one->place].path, one->name,
+					      recording->places[other->place].path, other->name, strerror(-ret));
+		if (ret == 0)
+			return recording_fail(recording, -EBADMSG,
+					      "%s/%s and %s/%s have the same number and different contents, and there is no journal that knows the right one",
+					      recording->places[one->place].path, one->name,
+					      recording->places[other->place].path, other->name);
+		ret = recording_add_unused(recording, recording->places[other->place].path, other->name,
+					   "the same bytes as another file of this number");
+		if (ret < 0)
+			return ret;
+	}
+	listing->count = kept;
+	return 0;
+}
+
+/* The length all files have but the last, which may be shorter; 0: they differ, or one file tells nothing. */
+static uint64_t common_length(const struct listing *listing)
+{
+	const struct data_file *files = listing->recording->files;
+	uint64_t length = files[listing->found[0].file].bytes;
+
+	if (listing->count < 2)
+		return 0;
+	for (size_t i = 1; i < listing->count; i++) {
+		uint64_t bytes = files[listing->found[i].file].bytes;
+
+		if (i + 1 < listing->count ? bytes != length : bytes > length)
+			return 0;
+	}
+	return length;
+}
+
+/* Numbers from..to-1 are not there. */
+static int add_hole(struct listing *listing, uint64_t from, uint64_t to, uint64_t length, uint64_t *position)
+{
+	struct recording *recording = listing->recording;
+	const struct sequence *sequence = listing->has_form[FORM_VBS] ? &listing->vbs : &listing->raw;
+	char first[SEQUENCE_NAME_LEN], last[SEQUENCE_NAME_LEN], name[3 * SEQUENCE_NAME_LEN];
+	struct recording_missing missing = {.target = "", .file = name, .reason = "is not there",
+					    .stream_offset = *position, .stream_end = *position};
+	struct part part = {.stream_offset = *position, .segment = PART_GAP, .cause = RECORDING_MISSING};
+	uint64_t bytes;
+	int ret;
+
+	sequence_name(sequence, from, first);
+	sequence_name(sequence, to - 1, last);
+	snprintf(name, sizeof(name), "%s%s%s", first, to - from > 1 ? " to " : "", to - from > 1 ? last : "");
+	part.is_length_known = length && !__builtin_mul_overflow(to - from, length, &bytes) &&
+			       bytes <= STREAM_MAX - *position;
+	if (part.is_length_known) {
+		part.bytes = missing.bytes = bytes;
+		*position += bytes;
+		missing.stream_end = *position;
+	}
+	ret = recording_add_missing(recording, &missing);
+	return ret < 0 ? ret : recording_add_part(recording, &part);
+}
+
+static int add_whole_file(struct listing *listing, uint32_t file, uint64_t *position)
+{
+	struct recording *recording = listing->recording;
+	uint64_t bytes = recording->files[file].bytes;
+	struct history_segment *room;
+	struct part part = {.stream_offset = *position, .bytes = bytes, .segment = (uint32_t)recording->segment_count};
+
+	if (bytes == 0)
+		return 0;
+	if (bytes > STREAM_MAX - *position)
+		return recording_fail(recording, -EBADMSG, "the files are longer than 2^63 bytes together");
+	room = array_room(&recording->segments, recording->segment_count, sizeof(*room));
+	if (!room)
+		return -ENOMEM;
+	*room = (struct history_segment){.stream_offset = *position, .bytes = bytes, .file = file};
+	recording->segment_count++;
+	*position += bytes;
+	return recording_add_part(recording, &part);
+}
+
+static int plan_names(struct listing *listing)
+{
+	struct recording *recording = listing->recording;
+	uint64_t length = common_length(listing), expected = 0, position = 0;
+	bool has_holes = false;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < listing->count; i++) {
+		const struct found *found = &listing->found[i];
+
+		if (found->number > expected) {
+			ret = add_hole(listing, expected, found->number, length, &position);
+			has_holes = true;
+		}
+		if (ret == 0)
+			ret = add_whole_file(listing, found->file, &position);
+		expected = found->number + 1;
+	}
+	if (ret == 0 && has_holes && length)
+		ret = recording_add_note(recording, false, "the missing files are taken to be %" PRIu64 " bytes long each, like the others",
+					 length);
+	else if (ret == 0 && has_holes)
+		ret = recording_add_note(recording, false, "the files differ in length: how long the missing ones were is not known");
+	return ret;
+}
+
+/* A broken-off chunk's .part is no loss when the whole chunk is there, too. */
+static void judge_strays(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->stray_count; i++) {
+		struct found key = {.number = listing->strays[i].number};
+		size_t low = 0, high = listing->count;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (listing->found[middle].number < key.number)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low == listing->count || listing->found[low].number != key.number)
+			listing->recording->info.is_incomplete = true;
+	}
+}
+
+int recording_read_names(struct recording *recording)
+{
+	struct listing listing;
+	int ret = prepare_listing(&listing, recording);
+
+	recording->has_own_segments = true;
+	if (ret == 0)
+		ret = scan_places(&listing, visit_found);
+	if (ret == 0 && listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_SINGLE] > 1)
+		ret = recording_fail(recording, -EBADMSG,
+				     "several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN and %s.raw more than one kind is there, and no journal",
+				     recording->name, recording->name, recording->name, recording->name, recording->name);
+	if (ret == 0 && listing.count == 0)
+		ret = recording_fail(recording, -ENOENT, "no recording %s: neither a journal nor a file of that name in %s%s",
+				     recording->name, recording->place_count ? recording->places[0].path : "no target",
+				     recording->place_count > 1 ? " and the other targets" : "");
+	if (ret == 0) {
+		qsort(listing.found, listing.count, sizeof(listing.found[0]), compare_found);
+		ret = drop_duplicates(&listing);
+	}
+	if (ret == 0)
+		ret = plan_names(&listing);
+	if (ret == 0)
+		judge_strays(&listing);
+	free(listing.found);
+	free(listing.strays);
+	return ret;
+}
