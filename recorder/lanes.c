@@ -86,6 +86,14 @@ static uint32_t choose_disk(const struct session *session)
 
 /* ---- files ---- */
 
+static uint64_t lane_file_bytes(const struct lanes *lanes, const struct lane *lane)
+{
+	const struct session *session = lanes->session;
+
+	/* where sizes differ each lane has its own disk; else they are all the same */
+	return lanes->count > 1 ? session->disks[lane - lanes->lanes].file_bytes : session->disks[0].file_bytes;
+}
+
 /*
  * File numbers. One lane, or whole files in turn: counted over the whole recording. Lanes that take turns by units
  * smaller than a file: lane i has numbers i, i + n, i + 2n ..., so that they are unique as well; or, as wr counts,
@@ -95,6 +103,13 @@ static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 {
 	const struct session *session = lanes->session;
 
+	if (session->config.is_index_global) {
+		/* of the file's first block: file_count files before it, a block of each round being this lane's */
+		uint64_t index = (uint64_t)(lane - lanes->lanes);
+		uint64_t blocks = lane_file_bytes(lanes, lane) / session->config.unit_bytes;
+
+		return blocks ? lane->file_count * lanes->count + index / blocks : 0;
+	}
 	if (session->config.is_index_per_target)
 		return lane->file_count;
 	if (lanes->count > 1 && session->plan.unit_bytes)
@@ -109,7 +124,9 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 
 	lane->file_number = next_file_number(lanes, lane);
 	lane->file_offset = 0;
-	lane->file_left = plan->file_bytes ? plan->file_bytes : UINT64_MAX;
+	lane->file_left = lane_file_bytes(lanes, lane);
+	if (lane->file_left == 0)
+		lane->file_left = UINT64_MAX;
 	lane->file_count++;
 	lanes->file_count++;
 	if (plan->stripe == STRIPE_ANY)

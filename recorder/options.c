@@ -170,6 +170,11 @@ static int set_stripe(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
+static int set_unit(struct options *o, const char *value)
+{
+	return positive_bytes(value, &o->session.unit_bytes);
+}
+
 static int set_ring(struct options *o, const char *value)
 {
 	int ret = positive_bytes(value, &o->session.ring_bytes);
@@ -298,7 +303,7 @@ static int set_config(struct options *o, const char *value)
 }
 
 enum {
-	KEY_NAME = 256, KEY_LAYOUT, KEY_TEMPLATE, KEY_FILE_SIZE, KEY_CHUNK, KEY_STRIPE, KEY_RING, KEY_BLOCK, KEY_IO,
+	KEY_NAME = 256, KEY_UNIT, KEY_LAYOUT, KEY_TEMPLATE, KEY_FILE_SIZE, KEY_CHUNK, KEY_STRIPE, KEY_RING, KEY_BLOCK, KEY_IO,
 	KEY_ON_OVERFLOW, KEY_CHECKSUM, KEY_JOURNAL, KEY_SAME_DEVICE, KEY_FORCE, KEY_START, KEY_LOCK, KEY_HUGE, KEY_NODE,
 	KEY_SILENCE, KEY_JSON, KEY_LIVE, KEY_LOG_INTERVAL, KEY_CONFIG,
 };
@@ -320,6 +325,7 @@ static const struct option_row rows[] = {
 	{ "chunk", KEY_CHUNK, "SIZE", "layout vbs: size of a chunk; default ring/(4 x disks), at most 256Mi", set_chunk, false },
 	{ "stripe", KEY_STRIPE, "any|round", "the next free disk takes the next unit (default), or strict turn", set_stripe,
 	  false },
+	{ "unit", KEY_UNIT, "SIZE", "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
 	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi", set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE", "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
 	{ "io", KEY_IO, "direct|buffered", "write past the page cache (default), or through it with bounded dirty memory", set_io,

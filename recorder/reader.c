@@ -285,6 +285,7 @@ static int start_source(struct reader *r)
 		}
 		return ret;
 	}
+	atomic_store_explicit(&session->running_ns, now, memory_order_relaxed);
 	/* a board is started up to a second before its first sample */
 	utc = session_utc(session, now);
 	first_utc = session->source->start_utc_ns ? session->source->start_utc_ns : utc;
@@ -313,5 +314,6 @@ void *reader_main(void *arg)
 	/* release: every put comes before this; a writer that sees it and an empty ring is through */
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 	ring_wake_all(session->ring);
+	session_tell_end(session);
 	return NULL;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sysexits.h>
@@ -157,7 +158,8 @@ static int name_files(struct session *session, struct refusal *refusal)
 		const char *given = config->templates ? config->templates[i] : config->name_template;
 		int ret;
 
-		if (given && layout_check_template(given, plan->file_bytes > 0, error) < 0)
+		disk->file_bytes = config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
+		if (given && layout_check_template(given, disk->file_bytes > 0, error) < 0)
 			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
 		if (given)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
@@ -215,8 +217,9 @@ int session_create(struct session **out, const struct session_config *config, st
 	session->config = *config;
 	pthread_mutex_init(&session->lock, NULL);
 	session->memory.numa_node = MEMORY_ANY_NODE;
+	session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	session->disks = calloc(config->target_count, sizeof(session->disks[0]));
-	ret = session->disks ? account_init(&session->account) : -ENOMEM;
+	ret = session->disks && session->wake_fd >= 0 ? account_init(&session->account) : -ENOMEM;
 	if (ret < 0)
 		refuse(refusal, EX_OSERR, ret, "no memory");
 	if (ret == 0)
@@ -292,9 +295,9 @@ static int make_sink(struct session *session, struct disk *disk, struct refusal 
 	struct sink_config sink_config = {
 		.target = &disk->target,
 		.name_template = disk->name_template,
-		.file_bytes = session->plan.file_bytes,
+		.file_bytes = disk->file_bytes,
 		/* one endless file has its name at once; files with an end get it when they are whole */
-		.is_part_first = session->plan.file_bytes > 0 || session->plan.is_held,
+		.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
 		.use_direct = session->config.use_direct,
 	};
 
@@ -483,6 +486,14 @@ void session_nudge(struct session *session)
 	}
 }
 
+void session_tell_end(struct session *session)
+{
+	uint64_t one = 1;
+
+	if (write(session->wake_fd, &one, sizeof(one)) < 0)
+		return; /* full of wake-ups: it will wake all the same */
+}
+
 bool session_has_ended(const struct session *session)
 {
 	bool has_ended = atomic_load_explicit(&session->has_stream_ended, memory_order_acquire);
@@ -511,6 +522,8 @@ void session_free(struct session *session)
 	memory_unmap(&session->memory);
 	source_close(session->source);
 	account_free(&session->account);
+	if (session->wake_fd >= 0)
+		close(session->wake_fd);
 	free(session->scrap);
 	free(session->disks);
 	for (unsigned i = 0; i < session->warning_count; i++)

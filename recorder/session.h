@@ -73,6 +73,8 @@ struct session_config {
 	bool use_direct, use_checksums, use_journal, allow_same_device, use_force;
 	bool use_huge_pages, require_huge_pages, use_lock;
 	bool is_index_per_target;       /* wr: each directory counts its own files */
+	bool is_index_global;           /* wr: by the number of the file's first block among all blocks */
+	const uint64_t *target_file_bytes;      /* wr: file size per target, 0 = one file; NULL: file_bytes for all */
 	int numa_node;                  /* MEMORY_ANY_NODE = the source device's */
 	int64_t silence_ns;             /* say so when nothing came for that long */
 };
@@ -87,6 +89,7 @@ struct disk {
 	unsigned number;
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
+	uint64_t file_bytes;            /* a file is rolled at this size; 0 = never */
 	struct sink *sink;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
@@ -162,7 +165,8 @@ struct session {
 	int64_t created_ns;             /* CLOCK_MONOTONIC, for the start-up time */
 	int64_t armed_ns;               /* CLOCK_MONOTONIC */
 	int64_t armed_utc_ns;
-	_Atomic int64_t started_ns;     /* reader: CLOCK_MONOTONIC when source_start() was through; 0 = not yet */
+	_Atomic int64_t running_ns;     /* reader: CLOCK_MONOTONIC when source_start() was through */
+	_Atomic int64_t started_ns;     /* reader: CLOCK_MONOTONIC of the first sample's moment; 0 = not yet */
 	_Atomic int64_t start_utc_ns;   /* reader: of the first sample */
 	_Atomic int64_t last_data_ns;   /* reader: when something came last */
 	_Atomic int64_t stream_ended_ns;/* reader */
@@ -176,6 +180,7 @@ struct session {
 	_Atomic bool has_end_line;      /* supervisor: the journal is complete, keepers may flush it and end */
 	_Atomic uint32_t usable_count;  /* disks that can still be written to */
 
+	int wake_fd;                    /* eventfd: reader and writers say that they have ended */
 	int64_t ended_ns;               /* supervisor: all durable */
 	int64_t sync_ns;                /* supervisor: from the last write to that */
 
@@ -213,6 +218,9 @@ void session_abort(struct session *session);
 
 /** session_nudge() - interrupt a reader that the kernel holds in a read; repeat until it has ended */
 void session_nudge(struct session *session);
+
+/** session_tell_end() - a thread has ended: wakes the supervisor, who polls wake_fd. For reader and writers */
+void session_tell_end(struct session *session);
 
 /** session_has_ended() - all threads but the keepers are through */
 bool session_has_ended(const struct session *session);

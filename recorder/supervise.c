@@ -95,19 +95,20 @@ static bool may_wait(struct supervisor *s, int64_t now)
 
 static void wait_and_serve(struct supervisor *s, int64_t now)
 {
-	struct pollfd polls[2] = {
+	struct pollfd polls[3] = {
 		{ .fd = s->signal_fd, .events = POLLIN },
 		{ .fd = status_fd(s->status), .events = POLLIN },
+		{ .fd = s->session->wake_fd, .events = POLLIN },
 	};
 	int64_t left = s->next_tick_ns - now;
 	int timeout = left > 0 ? (int)(left / 1000000) + 1 : 0;
+	uint64_t ends;
 
-	if (timeout > LOOK_MS && (s->stopping_ns || session_has_ended(s->session)))
+	if (timeout > LOOK_MS && s->stopping_ns)
 		timeout = LOOK_MS;
-	/* the end comes without a message; looking 20 times a second costs nothing */
-	if (timeout > LOOK_MS)
-		timeout = LOOK_MS;
-	if (poll(polls, 2, timeout) <= 0)
+	if (poll(polls, 3, timeout) <= 0)
+		return;
+	if (polls[2].revents && read(s->session->wake_fd, &ends, sizeof(ends)) < 0)
 		return;
 	if (polls[0].revents)
 		take_signals(s);

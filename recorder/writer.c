@@ -20,6 +20,9 @@ static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64
 	int64_t took = ended - started, last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
 	unsigned class = 0;
 
+	if (last == 0) /* the first turn is counted from the start, as wr did it */
+		last = atomic_load_explicit(&disk->session->running_ns, memory_order_relaxed);
+
 	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
 		class++;
 	account_add(&disk->write_hist[class], 1);
@@ -27,7 +30,7 @@ static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64
 		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
 		atomic_store_explicit(&disk->worst_offset, file_offset, memory_order_relaxed);
 	}
-	if (last && ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
+	if (ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
 		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
 	atomic_store_explicit(&disk->last_write_ns, ended, memory_order_relaxed);
 }
@@ -404,5 +407,6 @@ void *writer_main(void *arg)
 	atomic_store_explicit(&disk->has_ended, true, memory_order_release);
 	bell_ring(&disk->keeper_bell);
 	ring_wake_all(session->ring);
+	session_tell_end(session);
 	return NULL;
 }
