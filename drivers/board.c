@@ -17,7 +17,7 @@
 
 struct kernel_board {
 	int fd;
-	bool is_ours;           /* opened here, to be closed here */
+	bool is_ours; /* opened here, to be closed here */
 };
 
 unsigned board_mode_bits(unsigned mode)

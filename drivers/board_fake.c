@@ -2,10 +2,11 @@
 /*
  * board_fake.c - a stand-in for the VSIB board, for tests and for trials without hardware
  *
- * It does what the board and its historical driver do, the traps included: samples begin at the first 1PPS
- * after RUN; they become visible in lumps of ring/descrs, one to two lumps late; read() never blocks and 0 means
- * "not yet"; when the reader is late whole rings are overwritten and nobody says so; the fill request gives FREE
- * bytes, 0 for empty and full alike. The samples are the simulator's pattern (sim.h) at their true offset.
+ * It does what the board and its historical driver do, the traps included: samples begin at the
+ * first 1PPS after RUN; they become visible in lumps of ring/descrs, one to two lumps late; read()
+ * never blocks and 0 means "not yet"; when the reader is late whole rings are overwritten and
+ * nobody says so; the fill request gives FREE bytes, 0 for empty and full alike. The samples are
+ * the simulator's pattern (sim.h) at their true offset.
  *
  * The path is a list of settings, "fake:ring=8M:clock=16M":
  *
@@ -36,12 +37,12 @@
 #include "drivers/sim.h"
 #include "drivers/units.h"
 
-#define DEFAULT_CLOCK_HZ     UINT64_C(32000000)
-#define DEFAULT_RING_BYTES   UINT64_C(144000000)
-#define DEFAULT_DESCRS       UINT64_C(1000)
+#define DEFAULT_CLOCK_HZ UINT64_C(32000000)
+#define DEFAULT_RING_BYTES UINT64_C(144000000)
+#define DEFAULT_DESCRS UINT64_C(1000)
 #define VIRTUAL_MONOTONIC_NS (1000 * UNITS_NS_PER_S)
-#define VIRTUAL_REALTIME_NS  (1790000000 * UNITS_NS_PER_S)
-#define NEVER                INT64_MAX
+#define VIRTUAL_REALTIME_NS (1790000000 * UNITS_NS_PER_S)
+#define NEVER INT64_MAX
 
 struct fake {
 	/* settings */
@@ -49,7 +50,7 @@ struct fake {
 	uint64_t knows_size, is_virtual, reports_done;
 	uint64_t error, error_at;
 	uint64_t slip_bytes, slip_at;
-	int64_t stop_ns;        /* after the first sample; NEVER */
+	int64_t stop_ns; /* after the first sample; NEVER */
 	int64_t pps_ns;
 
 	/* time; virtual only */
@@ -57,12 +58,12 @@ struct fake {
 
 	/* what the board does */
 	uint32_t command;
-	int64_t first_ns;       /* monotonic moment of the first sample; NEVER = not running */
-	int64_t halted_ns;      /* DMA ended then; NEVER = it goes on */
-	uint64_t read_bytes;    /* read() gave so many */
+	int64_t first_ns;    /* monotonic moment of the first sample; NEVER = not running */
+	int64_t halted_ns;   /* DMA ended then; NEVER = it goes on */
+	uint64_t read_bytes; /* read() gave so many */
 };
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static int take_pair(char *value, uint64_t *what, uint64_t *where,
 		     int (*parse_what)(const char *, uint64_t *))
@@ -123,7 +124,8 @@ static int take_settings(struct fake *fake, char *text)
 		if (take_setting(fake, item, equals + 1))
 			return -EINVAL;
 	}
-	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs || !fake->read_max)
+	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs ||
+	    !fake->read_max)
 		return -EINVAL;
 	return 0;
 }
@@ -136,10 +138,17 @@ static int fake_open(const char *path, void **board)
 
 	if (fake && text) {
 		*fake = (struct fake){
-			.clock_hz = DEFAULT_CLOCK_HZ, .ring_bytes = DEFAULT_RING_BYTES,
-			.descrs = DEFAULT_DESCRS, .read_max = UINT64_MAX, .knows_size = 1,
-			.reports_done = 1, .stop_ns = NEVER, .first_ns = NEVER, .halted_ns = NEVER,
-			.monotonic_ns = VIRTUAL_MONOTONIC_NS, .realtime_ns = VIRTUAL_REALTIME_NS,
+			.clock_hz = DEFAULT_CLOCK_HZ,
+			.ring_bytes = DEFAULT_RING_BYTES,
+			.descrs = DEFAULT_DESCRS,
+			.read_max = UINT64_MAX,
+			.knows_size = 1,
+			.reports_done = 1,
+			.stop_ns = NEVER,
+			.first_ns = NEVER,
+			.halted_ns = NEVER,
+			.monotonic_ns = VIRTUAL_MONOTONIC_NS,
+			.realtime_ns = VIRTUAL_REALTIME_NS,
 		};
 		ret = take_settings(fake, text);
 	}
@@ -164,7 +173,7 @@ static void fake_close(void *board)
 	free(board);
 }
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void fake_wait(void *board, int64_t ns)
 {
@@ -195,7 +204,7 @@ static int64_t fake_realtime_ns(void *board)
 	return fake->is_virtual ? fake->realtime_ns : units_realtime_ns();
 }
 
-/* ---- the board ----------------------------------------------------------------------------------- */
+/* ---- the board ------------------------------------------------------------------------------- */
 
 static unsigned sample_bits(const struct fake *fake)
 {
@@ -266,7 +275,8 @@ static void halt_at_descriptor(struct fake *fake)
 
 static bool is_done(struct fake *fake)
 {
-	bool has_clock = fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
+	bool has_clock =
+		fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
 
 	return fake->reports_done && has_clock && fake->halted_ns <= fake_monotonic_ns(fake);
 }
@@ -290,9 +300,13 @@ static int fake_control(void *board, enum board_request request, unsigned long v
 		*result = 0;
 		return 0;
 	case BOARD_GET_BIGBUF_BYTES:
-		/* user point - DMA point, modulo: what is free, and 0 for an empty ring as for a full one */
-		*result = (fake->ring_bytes - (visible_bytes(fake) - fake->read_bytes) %
-			   fake->ring_bytes) % fake->ring_bytes;
+		/*
+		 * user point - DMA point, modulo: what is free, and 0 for an empty ring as for
+		 * a full one
+		 */
+		*result = (fake->ring_bytes -
+			   (visible_bytes(fake) - fake->read_bytes) % fake->ring_bytes) %
+			  fake->ring_bytes;
 		return 0;
 	case BOARD_RESET_DMA:
 		fake->first_ns = NEVER;
@@ -358,7 +372,10 @@ static ssize_t fake_read(void *board, void *buf, size_t len)
 		len = (size_t)fake->read_max;
 	if (fake->error && len > fake->error_at - fake->read_bytes)
 		len = (size_t)(fake->error_at - fake->read_bytes);
-	/* the oldest that is still there: what was behind it a ring or more ago has been overwritten */
+	/*
+	 * the oldest that is still there: what was behind it a ring or more ago has been
+	 * overwritten
+	 */
 	fill_slipped(fake, buf, len, visible - ready);
 	fake->read_bytes += len;
 	return (ssize_t)len;

@@ -4,9 +4,9 @@
  *
  *   type=plain     what the device is; plain: read() gives data, 0 is the end
  *
- * Three ways to wait. A FIFO and a device that can be polled are opened with O_NONBLOCK and polled when they
- * have nothing. A device that cannot be polled is read blocking, as the kernel wants it; only a signal gets
- * the reader out of such a read() before its data come.
+ * Three ways to wait. A FIFO and a device that can be polled are opened with O_NONBLOCK and polled
+ * when they have nothing. A device that cannot be polled is read blocking, as the kernel wants it;
+ * only a signal gets the reader out of such a read() before its data come.
  */
 #include "drivers/source.h"
 
@@ -22,16 +22,16 @@
 #include "drivers/pace.h"
 #include "drivers/units.h"
 
-#define PIPE_BYTES    (1 << 20)
-#define NAP_NS        INT64_C(10000000)         /* when poll() returns at once and yet there is nothing */
-#define READY_MAX     3                               /* "ready" without data so often running: nap */
+#define PIPE_BYTES (1 << 20)
+#define NAP_NS INT64_C(10000000) /* when poll() returns at once and yet there is nothing */
+#define READY_MAX 3              /* "ready" without data so often running: nap */
 
 struct dev {
 	int64_t wanted_start_utc_ns;
 	int fd;
 	bool is_fifo;
 	bool has_poll;
-	bool has_data;          /* the first byte has come */
+	bool has_data; /* the first byte has come */
 };
 
 static bool is_interrupted(const struct source *source)
@@ -41,8 +41,8 @@ static bool is_interrupted(const struct source *source)
 }
 
 /*
- * poll() calls a device without poll support always ready, which would look like a device with data;
- * epoll refuses it.
+ * poll() calls a device without poll support always ready, which would look like a device with
+ * data; epoll refuses it.
  */
 static bool can_poll(int fd)
 {
@@ -67,13 +67,13 @@ static int check_kind(struct source *source, const struct stat *status)
 	if (S_ISREG(status->st_mode))
 		return source_fail(source, EINVAL, "%s is a regular file; use file:%s", path, path);
 	if (S_ISBLK(status->st_mode))
-		return source_fail(source, EINVAL, "%s is a block device; dev: takes character devices and FIFOs, use file: for files on it",
-				   path);
+		return source_fail(source, EINVAL,
+				   "%s is a block device; use file: for a file on it", path);
 	if (S_ISDIR(status->st_mode))
-		return source_fail(source, EISDIR, "%s is a directory; dev: takes character devices and FIFOs, use file: for a file in it",
+		return source_fail(source, EISDIR, "%s is a directory; use file: for a file in it",
 				   path);
-	return source_fail(source, EINVAL, "%s is neither a character device nor a FIFO; use file: for files",
-			   path);
+	return source_fail(source, EINVAL,
+			   "%s is no character device or FIFO; use file: for a file", path);
 }
 
 static int take_details(struct source *source)
@@ -152,7 +152,10 @@ static void dev_close(struct source *source)
 	free(dev);
 }
 
-/* What the device kept before the wanted moment is read all the same: only it knows how old that is. */
+/*
+ * What the device kept before the wanted moment is read all the same: only it knows how old
+ * that is.
+ */
 static int dev_start(struct source *source)
 {
 	struct dev *dev = source->state;
@@ -163,9 +166,9 @@ static int dev_start(struct source *source)
 }
 
 /*
- * After a read() that gave nothing, for the @turn-th time running. A FIFO whose last writer left before the
- * first byte is hung up until another one comes, and some drivers call themselves ready when they
- * aren't: a nap keeps us from spinning on either.
+ * After a read() that gave nothing, for the @turn-th time running. A FIFO whose last writer left
+ * before the first byte is hung up until another one comes, and some drivers call themselves ready
+ * when they aren't: a nap keeps us from spinning on either.
  * Return: 0 = look again; else what source_read() returns.
  */
 static int wait_for_data(struct source *source, struct dev *dev, int64_t deadline_ns, unsigned turn)
@@ -182,7 +185,8 @@ static int wait_for_data(struct source *source, struct dev *dev, int64_t deadlin
 		return source_fail(source, -events, "cannot wait: %s", strerror(-events));
 	if (events && (!(events & POLLIN) || turn > READY_MAX)) {
 		nap_end = units_monotonic_ns() + NAP_NS;
-		pace_sleep_until(nap_end < deadline_ns ? nap_end : deadline_ns, &source->is_interrupted);
+		pace_sleep_until(nap_end < deadline_ns ? nap_end : deadline_ns,
+				 &source->is_interrupted);
 	}
 	return 0;
 }
@@ -194,9 +198,13 @@ static ssize_t dev_read(struct source *source, void *buf, size_t len, int64_t de
 
 	(void)mark;
 	for (unsigned turn = 0;;) {
-		ssize_t got = read(dev->fd, buf, len);
+		ssize_t got;
 		int ret;
 
+		/* a blocking read() would wait, and the signal that was to end it may be past */
+		if (!dev->has_poll && is_interrupted(source))
+			return SOURCE_NOT_YET;
+		got = read(dev->fd, buf, len);
 		if (got > 0) {
 			dev->has_data = true;
 			return got;

@@ -2,8 +2,9 @@
 /*
  * file.c - `file:PATH`, a regular file, and `-`, the standard input
  *
- * A file is paced by -r; without it, it is read as fast as it is asked for. The standard input may be a
- * file, pipe, socket or terminal; its flags are left alone, because the descriptor is shared with others.
+ * A file is paced by -r; without it, it is read as fast as it is asked for. The standard input may
+ * be a file, pipe, socket or terminal; its flags are left alone, because the descriptor is shared
+ * with others.
  */
 #include "drivers/source.h"
 
@@ -21,7 +22,10 @@
 /* One read() of a slow disk must not hold the caller for long past its deadline. */
 #define FILE_READ_MAX ((size_t)4 << 20)
 
-/* Room for the writer of a pipe while we are busy; refused silently where the user's quota is spent. */
+/*
+ * Room for the writer of a pipe while we are busy; refused silently where the user's quota is
+ * spent.
+ */
 #define PIPE_BYTES (1 << 20)
 
 struct file {
@@ -29,8 +33,8 @@ struct file {
 	int64_t wanted_start_utc_ns;
 	uint64_t position;
 	int fd;
-	bool is_ours;           /* opened here, to be closed here */
-	bool is_regular;        /* read() never waits for a writer */
+	bool is_ours;    /* opened here, to be closed here */
+	bool is_regular; /* read() never waits for a writer */
 };
 
 static bool is_interrupted(const struct source *source)
@@ -63,7 +67,7 @@ static void file_close(struct source *source)
 	free(file);
 }
 
-/* ---- file: --------------------------------------------------------------------------------------- */
+/* ---- file: ----------------------------------------------------------------------------------- */
 
 /* Judged before it is opened: opening a FIFO waits, and opening a board resets it. */
 static int check_regular(struct source *source, const struct stat *status)
@@ -74,8 +78,8 @@ static int check_regular(struct source *source, const struct stat *status)
 		return source_fail(source, EISDIR, "%s is a directory; a file is expected",
 				   source->path);
 	if (S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode))
-		return source_fail(source, EINVAL, "%s is a device or FIFO; use dev:%s", source->path,
-				   source->path);
+		return source_fail(source, EINVAL, "%s is a device or FIFO; use dev:%s",
+				   source->path, source->path);
 	return source_fail(source, EINVAL, "%s is not a regular file", source->path);
 }
 
@@ -133,7 +137,8 @@ static ssize_t read_regular(struct source *source, void *buf, size_t len, int64_
 
 	if (len > FILE_READ_MAX)
 		len = FILE_READ_MAX;
-	len = pace_wait(&file->pace, file->position, len, 0, deadline_ns, &source->stats.wait_count);
+	len = pace_wait(&file->pace, file->position, len, 0, deadline_ns,
+			&source->stats.wait_count);
 	if (!len)
 		return SOURCE_NOT_YET;
 	got = read_some(source, file->fd, buf, len);
@@ -159,7 +164,7 @@ const struct source_ops source_file = {
 	.close = file_close,
 };
 
-/* ---- the standard input -------------------------------------------------------------------------- */
+/* ---- the standard input ---------------------------------------------------------------------- */
 
 static int stdin_open(struct source *source, const struct source_config *config)
 {
@@ -172,7 +177,8 @@ static int stdin_open(struct source *source, const struct source_config *config)
 	file->fd = STDIN_FILENO;
 	flags = fcntl(file->fd, F_GETFL);
 	if (flags < 0 || fstat(file->fd, &status))
-		return source_fail(source, errno, "the standard input is closed; give it data with < or |");
+		return source_fail(source, errno,
+				   "the standard input is closed; give it data with < or |");
 	if ((flags & O_ACCMODE) == O_WRONLY)
 		return source_fail(source, EBADF, "the standard input is not open for reading");
 	if (S_ISDIR(status.st_mode))
@@ -199,7 +205,8 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 		int events = pace_poll(file->fd, 0, &source->is_interrupted);
 
 		if (!events) {
-			atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&source->stats.wait_count, 1,
+						  memory_order_relaxed);
 			events = pace_poll(file->fd, deadline_ns, &source->is_interrupted);
 		}
 		if (!events)
@@ -210,7 +217,8 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 			return source_fail(source, EBADF, "the standard input has been closed");
 		got = read_some(source, file->fd, buf, len);
 		/* another reader of the same pipe was quicker: only the deadline ends the wait */
-		if (got != SOURCE_NOT_YET || is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
+		if (got != SOURCE_NOT_YET || is_interrupted(source) ||
+		    units_monotonic_ns() >= deadline_ns)
 			return got;
 	}
 }

@@ -2,11 +2,11 @@
 /*
  * pace.h - waiting, for drivers: for a schedule, for a moment or for a descriptor
  *
- *   pace_init() -> pace_begin() -> pace_wait() ...            the bytes that are due by an absolute schedule
- *   pace_sleep_until(), pace_poll(), pace_wait_utc()
+ *   pace_init() -> pace_begin() -> pace_wait() ...    the bytes that are due by a schedule
+ *   pace_sleep_until(), pace_wait_utc(), pace_poll()  a moment, a descriptor
  *
- * The schedule counts from its start and not from the last turn, so that it never drifts. Every wait ends within
- * PACE_SLICE_NS after source_interrupt() and never lasts past its deadline.
+ * The schedule counts from its start and not from the last turn, so that it never drifts. Every
+ * wait ends within PACE_SLICE_NS after source_interrupt() and never lasts past its deadline.
  * Threads: the reader's alone; @is_interrupted may be set by any.
  */
 #ifndef VSIB_DRIVERS_PACE_H
@@ -20,17 +20,17 @@
 struct source;
 
 #define PACE_SLICE_NS INT64_C(40000000)
-#define PACE_NEVER    INT64_MAX
+#define PACE_NEVER INT64_MAX
 
 /* When each byte of a stream becomes visible. Zero = not used, except for end. */
 struct pace {
-	uint64_t rate_bps;      /* 0 = as fast as it is asked for */
-	uint64_t burst_bytes;   /* bytes become visible in lumps of this size, at the same mean rate */
-	uint64_t end;           /* position where the stream ends: its last lump may be short; UINT64_MAX = none */
-	int64_t stall_at_ns;    /* from this moment after the start nothing comes ... */
-	int64_t stall_ns;       /* ... for so long; then all that is due comes at once */
-	int64_t silence_at_ns;  /* from this moment after the start nothing ever comes */
-	int64_t start_ns;       /* CLOCK_MONOTONIC, set by pace_begin() */
+	uint64_t rate_bps; /* 0 = as fast as it is asked for */
+	uint64_t burst_bytes; /* bytes come in lumps of this size, at the same mean rate */
+	uint64_t end; /* where the stream ends; its last lump may be short; UINT64_MAX = none */
+	int64_t stall_at_ns;   /* from this moment after the start nothing comes ... */
+	int64_t stall_ns;      /* ... for so long; then all that is due comes at once */
+	int64_t silence_at_ns; /* from this moment after the start nothing ever comes */
+	int64_t start_ns;      /* CLOCK_MONOTONIC, set by pace_begin() */
 	const _Atomic bool *is_interrupted;
 };
 
@@ -46,11 +46,15 @@ int pace_begin(struct pace *pace, struct source *source, int64_t wanted_utc_ns);
 
 /**
  * pace_visible() - position up to which bytes are visible at @now_ns
- * Return: the position; without a rate UINT64_MAX, and 0 while nothing comes (before the start, stall, silence).
+ * Return: the position; without a rate UINT64_MAX, and 0 while nothing comes (before the start,
+ * stall, silence).
  */
 uint64_t pace_visible(const struct pace *pace, int64_t now_ns);
 
-/** pace_time_of() - first moment from @now_ns on at which pace_visible() is at least @position; PACE_NEVER */
+/**
+ * pace_time_of() - first moment from @now_ns on at which pace_visible() is at least @position;
+ * PACE_NEVER
+ */
 int64_t pace_time_of(const struct pace *pace, uint64_t position, int64_t now_ns);
 
 /**
@@ -60,8 +64,8 @@ int64_t pace_time_of(const struct pace *pace, uint64_t position, int64_t now_ns)
  * @deadline_ns: CLOCK_MONOTONIC
  * @wait_count:  counts the sleeps
  *
- * Sleeps until a sensible lump is due (some milliseconds of the rate), so that a slow stream doesn't wake its
- * reader for every byte; at the deadline what is there is handed out.
+ * Sleeps until a sensible lump is due (some milliseconds of the rate), so that a slow stream
+ * doesn't wake its reader for every byte; at the deadline what is there is handed out.
  * Return: 1..@len; 0 = nothing until the deadline, or interrupted with nothing there.
  */
 size_t pace_wait(const struct pace *pace, uint64_t position, size_t len, uint64_t lump_max,
@@ -71,7 +75,8 @@ size_t pace_wait(const struct pace *pace, uint64_t position, size_t len, uint64_
 bool pace_sleep_until(int64_t when_ns, const _Atomic bool *is_interrupted);
 
 /**
- * pace_wait_utc() - sleeps until the wall clock shows @utc_ns, also when the clock is stepped meanwhile
+ * pace_wait_utc() - sleeps until the wall clock shows @utc_ns, also when the clock is stepped
+ * meanwhile
  * Return: true; false when interrupted before.
  */
 bool pace_wait_utc(int64_t utc_ns, const _Atomic bool *is_interrupted);

@@ -8,10 +8,10 @@
  *   seed=N         another stream for each N
  *   bytes=SIZE     the stream ends at this position
  *   burst=SIZE     data come in lumps of this size, at the same mean rate
- *   gap=SIZE@AT    at position AT the device loses SIZE bytes and tells; may be given more than once
+ *   gap=SIZE@AT    at position AT the device loses SIZE bytes and tells; may be repeated
  *   stall=TIME@AT  from AT after the start nothing comes for TIME, then all at once
- *   buffer=SIZE    the device keeps no more than the latest SIZE bytes; a reader that comes too late
- *                  loses the older ones, and is told
+ *   buffer=SIZE    the device keeps no more than the latest SIZE bytes; a reader that comes too
+ *                  late loses the older ones, and is told
  *   silence=TIME   from this moment after the start nothing ever comes
  *   pattern=noise|zero|const
  *   stuck=BIT      this bit of each 32-bit word stays 0
@@ -28,15 +28,18 @@
 #include "drivers/source.h"
 #include "drivers/units.h"
 
-/* ---- the pattern --------------------------------------------------------------------------------- */
+/* ---- the pattern ----------------------------------------------------------------------------- */
 
-#define WORD_BYTES    8
-#define STEP          UINT64_C(0x9e3779b97f4a7c15)      /* fraction of the golden ratio, odd */
-#define MULTIPLIER    UINT64_C(0x6a09e667f3bcc909)      /* fraction of the square root of two, odd */
-#define CHUNK_BYTES   4096
-#define BUFFER_MIN    4096
+#define WORD_BYTES 8
+#define STEP UINT64_C(0x9e3779b97f4a7c15)       /* fraction of the golden ratio, odd */
+#define MULTIPLIER UINT64_C(0x6a09e667f3bcc909) /* fraction of the square root of two, odd */
+#define CHUNK_BYTES 4096
+#define BUFFER_MIN 4096
 
-/* The seed enters between the two shifts: were it only added to the index, one stream would be another one moved. */
+/*
+ * The seed enters between the two shifts: were it only added to the index, one stream would be
+ * another one moved.
+ */
 static inline uint64_t seed_key(uint64_t seed)
 {
 	return (seed + 1) * STEP;
@@ -50,7 +53,10 @@ static inline uint64_t mix(uint64_t stepped, uint64_t key)
 	return x ^ x >> 29;
 }
 
-/* The inverse of an odd number modulo 2^64: each round doubles the right bits, the number itself has three. */
+/*
+ * The inverse of an odd number modulo 2^64: each round doubles the right bits, the number
+ * itself has three.
+ */
 static uint64_t odd_inverse(uint64_t odd)
 {
 	uint64_t inverse = odd;
@@ -119,7 +125,7 @@ size_t sim_verify(const void *buf, size_t len, uint64_t offset, uint64_t seed)
 	return len;
 }
 
-/* ---- the source: settings ------------------------------------------------------------------------ */
+/* ---- the source: settings -------------------------------------------------------------------- */
 
 enum sim_pattern { SIM_NOISE, SIM_ZERO, SIM_CONST };
 
@@ -132,14 +138,14 @@ struct sim {
 	struct pace pace;
 	int64_t wanted_start_utc_ns;
 	uint64_t seed;
-	uint64_t buffer_bytes;  /* 0 = the device never loses by itself */
+	uint64_t buffer_bytes; /* 0 = the device never loses by itself */
 	enum sim_pattern pattern;
-	int stuck_bit;          /* -1 = none */
-	struct sim_gap *gaps;   /* by offset, apart from each other */
+	int stuck_bit;        /* -1 = none */
+	struct sim_gap *gaps; /* by offset, apart from each other */
 	size_t gap_count;
 	size_t gaps_passed;
-	uint64_t position;      /* of the next byte to hand out */
-	uint64_t untold_bytes;  /* lost, not yet said in a mark */
+	uint64_t position;     /* of the next byte to hand out */
+	uint64_t untold_bytes; /* lost, not yet said in a mark */
 };
 
 static int by_offset(const void *a, const void *b)
@@ -167,8 +173,8 @@ static int split_at(struct source *source, const struct source_detail *detail,
 	char *at = strchr(detail->value, '@');
 
 	if (!at)
-		return source_fail(source, EINVAL, "%s=%s: expected %s@AT", detail->key, detail->value,
-				   detail->key[0] == 'g' ? "SIZE" : "TIME");
+		return source_fail(source, EINVAL, "%s=%s: expected %s@AT", detail->key,
+				   detail->value, detail->key[0] == 'g' ? "SIZE" : "TIME");
 	*at = '\0';
 	*what = *detail;
 	*where = (struct source_detail){ detail->key, at + 1 };
@@ -295,7 +301,8 @@ static int sim_open(struct source *source, const struct source_config *config)
 	source->can_wait = !sim->pace.rate_bps;
 	source->is_paced_by_us = true;
 	/* relaxed: a figure for display */
-	atomic_store_explicit(&source->stats.device_ring_bytes, sim->buffer_bytes, memory_order_relaxed);
+	atomic_store_explicit(&source->stats.device_ring_bytes, sim->buffer_bytes,
+			      memory_order_relaxed);
 	return ret;
 }
 
@@ -307,7 +314,7 @@ static void sim_close(struct source *source)
 	free(sim);
 }
 
-/* ---- the source: running ------------------------------------------------------------------------- */
+/* ---- the source: running --------------------------------------------------------------------- */
 
 static int sim_start(struct source *source)
 {
@@ -352,7 +359,8 @@ static bool lose_overrun(struct source *source, struct sim *sim)
 	/* relaxed: figures for display, written by this thread only */
 	atomic_store_explicit(&source->stats.device_fill_bytes, fill, memory_order_relaxed);
 	if (fill > atomic_load_explicit(&source->stats.device_fill_max_bytes, memory_order_relaxed))
-		atomic_store_explicit(&source->stats.device_fill_max_bytes, fill, memory_order_relaxed);
+		atomic_store_explicit(&source->stats.device_fill_max_bytes, fill,
+				      memory_order_relaxed);
 	return is_overrun;
 }
 
@@ -407,8 +415,8 @@ static ssize_t sim_read(struct source *source, void *buf, size_t len, int64_t de
 			sim->untold_bytes = 0;
 			return SOURCE_END;
 		}
-		ready = pace_wait(&sim->pace, sim->position, room_ahead(sim, len), sim->buffer_bytes / 2,
-				  deadline_ns, &source->stats.wait_count);
+		ready = pace_wait(&sim->pace, sim->position, room_ahead(sim, len),
+				  sim->buffer_bytes / 2, deadline_ns, &source->stats.wait_count);
 		if (!ready)
 			return SOURCE_NOT_YET;
 		is_again = !is_again && sim->buffer_bytes && lose_overrun(source, sim);
@@ -418,8 +426,8 @@ static ssize_t sim_read(struct source *source, void *buf, size_t len, int64_t de
 	mark->lost_bytes = sim->untold_bytes;
 	sim->untold_bytes = 0;
 	if (sim->pace.rate_bps)
-		mark->utc_ns = source->start_utc_ns +
-			       units_time_for(sim->position, sim->pace.rate_bps);
+		mark->utc_ns =
+			source->start_utc_ns + units_time_for(sim->position, sim->pace.rate_bps);
 	sim->position += ready;
 	return (ssize_t)ready;
 }

@@ -23,7 +23,7 @@ const struct source_ops *const *source_table(void)
 	return table;
 }
 
-/* ---- sentences ----------------------------------------------------------------------------------- */
+/* ---- sentences ------------------------------------------------------------------------------- */
 
 static void write_sentence(char *out, size_t size, const char *name, const char *format,
 			   va_list arguments)
@@ -52,15 +52,16 @@ void source_note(struct source *source, const char *format, ...)
 	if (used && used < sizeof(source->note) - 1)
 		source->note[used++] = '\n';
 	va_start(arguments, format);
-	write_sentence(source->note + used, sizeof(source->note) - used, source->name, format, arguments);
+	write_sentence(source->note + used, sizeof(source->note) - used, source->name, format,
+		       arguments);
 	va_end(arguments);
 }
 
-/* ---- names and details --------------------------------------------------------------------------- */
+/* ---- names and details ----------------------------------------------------------------------- */
 
 /*
- * Copies @from up to the next single comma and writes ',' for ",,". At most @size - 1 characters are
- * kept. Returns where the comma or the end is; *@length tells how long the whole would be.
+ * Copies @from up to the next single comma and writes ',' for ",,". At most @size - 1 characters
+ * are kept. Returns where the comma or the end is; *@length tells how long the whole would be.
  */
 static const char *copy_item(const char *from, char *to, size_t size, size_t *length)
 {
@@ -122,7 +123,8 @@ static int check_keys(struct source *source)
 	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail)) {
 		/* the key was cut off at '=', so the value's length counts apart */
 		if (strlen(detail.key) + strlen(detail.value) + 2 >= sizeof(buf))
-			return source_fail(source, EINVAL, "the detail %.40s is too long", detail.key);
+			return source_fail(source, EINVAL, "the detail %.40s is too long",
+					   detail.key);
 		if (!is_in_list(keys, detail.key))
 			return source_fail(source, EINVAL, "unknown detail \"%s\"; %s knows %s%s",
 					   detail.key, source->ops->prefix, keys ? "" : "none",
@@ -172,7 +174,7 @@ static int refuse_unknown(struct source *source)
 	return source_fail(source, EINVAL, "unknown source; a name begins with one of%s", known);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* A source that knows its name, so that errors can be told; NULL without memory. */
 static struct source *source_new(const char *name)
@@ -239,7 +241,7 @@ void source_close(struct source *source)
 	free(source);
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 int source_start(struct source *source)
 {
@@ -267,12 +269,16 @@ void source_interrupt(struct source *source)
 	atomic_store_explicit(&source->is_interrupted, true, memory_order_relaxed);
 }
 
-/* What a driver may return, and what it may not: the last line between a broken device and the recording. */
+/*
+ * What a driver may return, and what it may not: the last line between a broken device and the
+ * recording.
+ */
 static ssize_t check_result(struct source *source, ssize_t got, size_t len)
 {
 	if (got > 0 && (size_t)got > len)
-		return source_fail(source, EIO, "the device returned %zd bytes when %zu were asked for",
-				   got, len);
+		return source_fail(source, EIO,
+				   "the device returned %zd bytes when %zu were asked for", got,
+				   len);
 	if (got >= 0 || got == SOURCE_NOT_YET)
 		return got;
 	if (got == -EINTR)
@@ -311,13 +317,14 @@ ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadli
 	return got;
 }
 
-/* ---- details with units -------------------------------------------------------------------------- */
+/* ---- details with units ---------------------------------------------------------------------- */
 
 static int check_value(struct source *source, const struct source_detail *detail, int ret,
 		       const char *expected)
 {
 	if (ret == -ERANGE)
-		return source_fail(source, ERANGE, "%s=%s is too large", detail->key, detail->value);
+		return source_fail(source, ERANGE, "%s=%s is too large", detail->key,
+				   detail->value);
 	if (ret)
 		return source_fail(source, EINVAL, "%s=%s: expected %s", detail->key, detail->value,
 				   expected);
@@ -351,10 +358,11 @@ int source_detail_frequency(struct source *source, const struct source_detail *d
 int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
 			uint64_t max)
 {
-	int ret = check_value(source, detail, units_parse_count(detail->value, count), "a whole number");
+	int ret = check_value(source, detail, units_parse_count(detail->value, count),
+			      "a whole number");
 
 	if (!ret && *count > max)
-		ret = source_fail(source, ERANGE, "%s=%s is more than %llu", detail->key, detail->value,
-				  (unsigned long long)max);
+		ret = source_fail(source, ERANGE, "%s=%s is more than %llu", detail->key,
+				  detail->value, (unsigned long long)max);
 	return ret;
 }

@@ -15,16 +15,16 @@
 
 __extension__ typedef unsigned __int128 units_wide;
 
-#define DECIMALS_MAX 18         /* 10^18 fits in 64 bits; nobody types more */
+#define DECIMALS_MAX 18 /* 10^18 fits in 64 bits; nobody types more */
 #define SECONDS_A_DAY 86400
-#define NS_PER_BIT_BYTE UINT64_C(8000000000)    /* bits a byte times nanoseconds a second */
+#define NS_PER_BIT_BYTE UINT64_C(8000000000) /* bits a byte times nanoseconds a second */
 
 /* A decimal number as typed: whole + fraction / scale. */
 struct number {
 	uint64_t whole;
 	uint64_t fraction;
-	uint64_t scale;         /* 10 to the number of decimals; 1 = no decimal point */
-	bool has_overflowed;    /* told only after the rest was found to make sense */
+	uint64_t scale;      /* 10 to the number of decimals; 1 = no decimal point */
+	bool has_overflowed; /* told only after the rest was found to make sense */
 };
 
 struct unit {
@@ -52,14 +52,10 @@ static const struct unit multiples[] = {
 
 /* Longer names first where one begins another; a combined time must come with falling factors. */
 static const struct unit time_units[] = {
-	{ "d", UINT64_C(86400000000000) },
-	{ "h", UINT64_C(3600000000000) },
-	{ "ms", UINT64_C(1000000) },
-	{ "m", UINT64_C(60000000000) },
-	{ "us", UINT64_C(1000) },
-	{ "ns", UINT64_C(1) },
-	{ "s", UINT64_C(1000000000) },
-	{ NULL, 0 },
+	{ "d", UINT64_C(86400000000000) }, { "h", UINT64_C(3600000000000) },
+	{ "ms", UINT64_C(1000000) },       { "m", UINT64_C(60000000000) },
+	{ "us", UINT64_C(1000) },          { "ns", UINT64_C(1) },
+	{ "s", UINT64_C(1000000000) },     { NULL, 0 },
 };
 
 static bool is_digit(char c)
@@ -118,7 +114,8 @@ static const struct unit *take_unit(const char **text, const struct unit *units)
  * number x factor. A rest that is no whole is rounded when asked for, else refused. The two halves
  * are multiplied apart, so that each stays below 128 bits: factor is below 2^64.
  */
-static int scale_number(const struct number *number, uint64_t factor, bool is_rounded, uint64_t *value)
+static int scale_number(const struct number *number, uint64_t factor, bool is_rounded,
+			uint64_t *value)
 {
 	units_wide fraction = (units_wide)number->fraction * factor;
 	units_wide sum;
@@ -154,7 +151,10 @@ int units_parse_bytes(const char *text, uint64_t *bytes)
 int units_parse_rate(const char *text, uint64_t *bps)
 {
 	static const struct unit kinds[] = {
-		{ "B/s", 8 }, { "bps", 1 }, { "bit/s", 1 }, { NULL, 1 },
+		{ "B/s", 8 },
+		{ "bps", 1 },
+		{ "bit/s", 1 },
+		{ NULL, 1 },
 	};
 	const struct unit *multiple, *kind;
 	struct number number;
@@ -212,7 +212,10 @@ int units_parse_time(const char *text, int64_t *ns)
 		unit = take_unit(&text, time_units);
 		factor = unit->factor;
 		if (!unit->name) {
-			/* A bare number is seconds, but not behind a unit: is "1h30" minutes or seconds? */
+			/*
+			 * A bare number is seconds, but not behind a unit: is "1h30" minutes or
+			 * seconds?
+			 */
 			if (previous != UINT64_MAX)
 				return -EINVAL;
 			factor = (uint64_t)UNITS_NS_PER_S;
@@ -270,7 +273,7 @@ int units_parse_count(const char *text, uint64_t *count)
 	return 0;
 }
 
-/* ---- dates: without timegm(), which counts leap seconds when the system's zone file has them ---- */
+/* ---- dates: without timegm(), which counts leap seconds when the system's zone file has them - */
 
 static bool is_leap_year(int year)
 {
@@ -348,7 +351,7 @@ static int parse_epoch(const char *text, int64_t *utc_ns)
 int units_parse_utc(const char *text, int64_t *utc_ns)
 {
 	int year, month, day, hour, minute, second;
-	int64_t days, fraction, ns;
+	int64_t days, seconds, fraction, ns;
 
 	if (*text == '@')
 		return parse_epoch(text + 1, utc_ns);
@@ -360,13 +363,13 @@ int units_parse_utc(const char *text, int64_t *utc_ns)
 	if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month) || hour > 23 ||
 	    minute > 59 || second > 59)
 		return -EINVAL;
-	if (year < 1678 || year > 2262)         /* the whole years that 64 bits of nanoseconds reach */
+	if (year < 1678 || year > 2262) /* the whole years that 64 bits of nanoseconds reach */
 		return -ERANGE;
 	days = days_before_year(year) + day - 1;
 	for (int m = 1; m < month; m++)
 		days += days_of_month(year, m);
-	if (__builtin_mul_overflow(days * SECONDS_A_DAY + hour * 3600 + minute * 60 + second,
-				   UNITS_NS_PER_S, &ns) ||
+	seconds = (int64_t)hour * 3600 + (int64_t)minute * 60 + second;
+	if (__builtin_mul_overflow(days * SECONDS_A_DAY + seconds, UNITS_NS_PER_S, &ns) ||
 	    __builtin_add_overflow(ns, fraction, &ns))
 		return -ERANGE;
 	*utc_ns = ns;
@@ -398,12 +401,14 @@ char *units_format_utc(char *buf, int64_t utc_ns)
 	days -= days_before_year(year);
 	while (days >= days_of_month(year, month))
 		days -= days_of_month(year, month++);
-	snprintf(buf, UNITS_UTC_LEN, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", year, month, (int)days + 1,
-		 (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60), (int)ns);
+	/* % 100 changes nothing, but the compiler then knows that the text fits */
+	snprintf(buf, UNITS_UTC_LEN, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", (unsigned)year % 10000,
+		 (unsigned)month % 100, (unsigned)(days + 1) % 100, (unsigned)(rest / 3600) % 100,
+		 (unsigned)(rest / 60 % 60), (unsigned)(rest % 60), (unsigned)ns % 1000000000);
 	return buf;
 }
 
-/* ---- for people ---------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static uint64_t divide_rounded(uint64_t value, uint64_t divisor)
 {
@@ -423,7 +428,8 @@ static bool print_three_digits(char *buf, uint64_t value, uint64_t unit, const c
 		if (scaled >= 1000)
 			continue;
 		if (fraction)
-			snprintf(buf, UNITS_TEXT_LEN, "%u.%0*u %s", whole, decimals, fraction, name);
+			snprintf(buf, UNITS_TEXT_LEN, "%u.%0*u %s", whole, decimals, fraction,
+				 name);
 		else
 			snprintf(buf, UNITS_TEXT_LEN, "%u %s", whole, name);
 		return true;
@@ -464,15 +470,21 @@ static const struct unit *even_unit(uint64_t bytes, const struct unit *units)
 char *units_format_size(char *buf, uint64_t bytes)
 {
 	static const struct unit binary[] = {
-		{ "EiB", UINT64_C(1) << 60 }, { "PiB", UINT64_C(1) << 50 },
-		{ "TiB", UINT64_C(1) << 40 }, { "GiB", UINT64_C(1) << 30 },
-		{ "MiB", UINT64_C(1) << 20 }, { "KiB", UINT64_C(1) << 10 },
+		{ "EiB", UINT64_C(1) << 60 },
+		{ "PiB", UINT64_C(1) << 50 },
+		{ "TiB", UINT64_C(1) << 40 },
+		{ "GiB", UINT64_C(1) << 30 },
+		{ "MiB", UINT64_C(1) << 20 },
+		{ "KiB", UINT64_C(1) << 10 },
 		{ NULL, 1 },
 	};
 	static const struct unit decimal[] = {
-		{ "EB", UINT64_C(1000000000000000000) }, { "PB", UINT64_C(1000000000000000) },
-		{ "TB", UINT64_C(1000000000000) },       { "GB", UINT64_C(1000000000) },
-		{ "MB", UINT64_C(1000000) },             { "kB", UINT64_C(1000) },
+		{ "EB", UINT64_C(1000000000000000000) },
+		{ "PB", UINT64_C(1000000000000000) },
+		{ "TB", UINT64_C(1000000000000) },
+		{ "GB", UINT64_C(1000000000) },
+		{ "MB", UINT64_C(1000000) },
+		{ "kB", UINT64_C(1000) },
 		{ NULL, 1 },
 	};
 	const struct unit *unit = bytes ? even_unit(bytes, binary) : &binary[6];
@@ -487,14 +499,21 @@ char *units_format_size(char *buf, uint64_t bytes)
 /* "1h30m": two neighbouring units, the second one rounded and left out when zero. */
 static void print_span(char *buf, uint64_t seconds)
 {
-	static const struct { char name; unsigned seconds; } spans[] = {
-		{ 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 },
+	static const struct {
+		char name;
+		unsigned seconds;
+	} spans[] = {
+		{ 'd', 86400 },
+		{ 'h', 3600 },
+		{ 'm', 60 },
+		{ 's', 1 },
 	};
 
 	for (int i = 0; i < 3; i++) {
 		unsigned large = spans[i].seconds, small = spans[i + 1].seconds;
 		uint64_t rounded = divide_rounded(seconds, small) * small;
-		unsigned whole = (unsigned)(rounded / large), rest = (unsigned)(rounded % large / small);
+		unsigned whole = (unsigned)(rounded / large),
+			 rest = (unsigned)(rounded % large / small);
 
 		if (!whole)
 			continue;
@@ -523,7 +542,7 @@ char *units_format_time(char *buf, int64_t ns)
 	return buf;
 }
 
-/* ---- arithmetic and clocks ----------------------------------------------------------------------- */
+/* ---- arithmetic and clocks ------------------------------------------------------------------- */
 
 uint64_t units_bytes_at(uint64_t bps, int64_t ns)
 {

@@ -2,20 +2,22 @@
 /*
  * vsib.c - the source `vsib:`, the VSIB board under its historical kernel driver
  *
- *   vsib:/dev/vsib,mode=1,skip=2,clock=50M       vsib:-  the board is descriptor 0       vsib:fake[:...]  a stand-in
+ *   vsib:/dev/vsib,mode=1,skip=2,clock=50M
+ *   vsib:-             the board is descriptor 0
+ *   vsib:fake[:...]    a stand-in, see board_fake.c
  *
  *   mode=0..15     which bits of the VSI word are recorded
  *   skip=N         one sample of N + 1 is recorded
- *   clock=HZ       the VSI clock; with the mode it gives the rate, and with the rate losses are found out
- *   embed=0|1      the board overwrites the first sample of each second with ones; they are checked
+ *   clock=HZ       the VSI clock; with the mode it gives the rate, with the rate losses are found
+ *   embed=0|1      the board puts ones over the first sample of each second; they are checked
  *   giga=0|1       the gigabit flag of the command word
  *   bigbuf=SIZE    the driver's ring, where the driver cannot tell
  *
- * The driver doesn't know a loss: a reader that comes too late finds an almost empty ring, and whole rings
- * have been overwritten. What tells is the clock. Between two looks at the ring so many bytes must have come
- * as the time makes at the known rate; when about k rings are missing, exactly k rings were lost. Looks are compared
- * with each other and not with the start, so that two clocks that drift apart, and a VSI clock that stops, are
- * not mistaken for a loss.
+ * The driver doesn't know a loss: a reader that comes too late finds an almost empty ring, and
+ * whole rings have been overwritten. What tells is the clock. Between two looks at the ring so many
+ * bytes must have come as the time makes at the known rate; when about k rings are missing, exactly
+ * k rings were lost. Looks are compared with each other and not with the start, so that two clocks
+ * that drift apart, and a VSI clock that stops, are not mistaken for a loss.
  */
 #include "drivers/vsib.h"
 
@@ -31,34 +33,34 @@
 #include "drivers/units.h"
 
 #define USUAL_RING_BYTES UINT64_C(144000000)
-#define RING_BYTES_MAX   UINT64_C(0x7fffffff)   /* the driver's own parameter is an int */
-#define MS               INT64_C(1000000)
-#define SECOND           UNITS_NS_PER_S
-#define NEVER            INT64_MAX
+#define RING_BYTES_MAX UINT64_C(0x7fffffff) /* the driver's own parameter is an int */
+#define MS INT64_C(1000000)
+#define SECOND UNITS_NS_PER_S
+#define NEVER INT64_MAX
 
 /* When RUN may be set, before the full second at which the samples are to begin. */
-#define RUN_EARLIEST_NS  (700 * MS)
-#define RUN_WANTED_NS    (500 * MS)             /* with a start time there is no hurry: the middle */
-#define RUN_LATEST_NS    (200 * MS)
-#define RUN_TOO_LATE_NS  (100 * MS)             /* RUN took so long that the second is in doubt */
+#define RUN_EARLIEST_NS (700 * MS)
+#define RUN_WANTED_NS (500 * MS) /* with a start time there is no hurry: the middle */
+#define RUN_LATEST_NS (200 * MS)
+#define RUN_TOO_LATE_NS (100 * MS) /* RUN took so long that the second is in doubt */
 
-#define WAIT_SLICE_NS    (40 * MS)
-#define STOP_TURN_NS     (10 * MS)
-#define STOP_LIMIT_NS    (2500 * MS)
-#define NO_SAMPLES_NS    (2 * SECOND)
-#define NOTE_PAUSE_NS    (10 * SECOND)
-#define SEARCH_BYTES     ((size_t)1 << 20)
-#define LOOK_TRIES       3
+#define WAIT_SLICE_NS (40 * MS)
+#define STOP_TURN_NS (10 * MS)
+#define STOP_LIMIT_NS (2500 * MS)
+#define NO_SAMPLES_NS (2 * SECOND)
+#define NOTE_PAUSE_NS (10 * SECOND)
+#define SEARCH_BYTES ((size_t)1 << 20)
+#define LOOK_TRIES 3
 
 /* The 1PPS markers in the stream. */
 struct marks {
-	uint64_t second_bytes;  /* from one marker to the next; 0 = not checked */
+	uint64_t second_bytes; /* from one marker to the next; 0 = not checked */
 	size_t sample_bytes;
-	uint64_t next;          /* stream offset where the next one belongs */
-	uint64_t seen_to;       /* looked at up to here */
-	uint64_t shift;         /* last one was found so much too early; 0 = no suspicion */
-	bool is_good;           /* the bytes of the next one seen so far are ones ... */
-	bool is_shift_good;     /* ... and so are those at next - shift */
+	uint64_t next;      /* stream offset where the next one belongs */
+	uint64_t seen_to;   /* looked at up to here */
+	uint64_t shift;     /* last one was found so much too early; 0 = no suspicion */
+	bool is_good;       /* the bytes of the next one seen so far are ones ... */
+	bool is_shift_good; /* ... and so are those at next - shift */
 };
 
 struct vsib {
@@ -72,20 +74,20 @@ struct vsib {
 	uint64_t clocked_bps, divisor;
 
 	uint64_t ring_bytes;
-	bool has_fill;          /* the driver tells the fill, and it makes sense */
+	bool has_fill; /* the driver tells the fill, and it makes sense */
 	bool is_running;
-	bool has_samples;       /* the first ones have been seen */
+	bool has_samples; /* the first ones have been seen */
 	bool has_told_silence;
-	int64_t start_ns;       /* first sample, by the board's monotonic clock */
-	int64_t stopped_ns;     /* no new samples from then on; NEVER */
+	int64_t start_ns;   /* first sample, by the board's monotonic clock */
+	int64_t stopped_ns; /* no new samples from then on; NEVER */
 
-	uint64_t position;      /* stream offset of the next byte: delivered + lost */
-	uint64_t untold_bytes;  /* lost, not yet said in a mark */
-	uint64_t fill_bytes;    /* at the last look ... */
-	int64_t look_ns;        /* ... which was then */
-	int64_t deficit_bytes;  /* what the clock promised by then and hadn't come; small and slow when all is well */
+	uint64_t position;     /* stream offset of the next byte: delivered + lost */
+	uint64_t untold_bytes; /* lost, not yet said in a mark */
+	uint64_t fill_bytes;   /* at the last look ... */
+	int64_t look_ns;       /* ... which was then */
+	int64_t deficit_bytes; /* what the clock promised by then and hadn't come */
 	struct marks marks;
-	int64_t noted_ns;       /* last note of a kind that may come again and again */
+	int64_t noted_ns; /* last note of a kind that may come again and again */
 };
 
 static int64_t now_ns(const struct vsib *vsib)
@@ -136,7 +138,7 @@ static bool may_note(struct vsib *vsib)
 	return true;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_detail(struct source *source, struct vsib *vsib, const struct source_detail *detail)
 {
@@ -153,12 +155,13 @@ static int take_detail(struct source *source, struct vsib *vsib, const struct so
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!strcmp(detail->key, numbers[i].key))
-			return source_detail_count(source, detail, numbers[i].number, numbers[i].max);
+			return source_detail_count(source, detail, numbers[i].number,
+						   numbers[i].max);
 	if (!strcmp(detail->key, "bigbuf"))
 		return source_detail_bytes(source, detail, &vsib->ring_bytes);
 	if (source_detail_frequency(source, detail, &vsib->clock_hz))
 		return -EINVAL;
-	if (vsib->clock_hz < 1000)      /* no VSI clock is that slow; "clock=32" was meant as MHz */
+	if (vsib->clock_hz < 1000) /* no VSI clock is that slow; "clock=32" was meant as MHz */
 		return source_fail(source, EINVAL, "clock=%s is in Hz; did you mean clock=%sM?",
 				   detail->value, detail->value);
 	return 0;
@@ -181,12 +184,16 @@ static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps
 		by_clock = vsib->clocked_bps / vsib->divisor;
 		if (given_bps && (given_bps > by_clock + by_clock / 100 ||
 				  given_bps < by_clock - by_clock / 100))
-			return source_fail(source, EINVAL, "mode, clock and skip make %llu bit/s, -r says %llu; leave one out or correct it",
-					   (unsigned long long)by_clock, (unsigned long long)given_bps);
+			return source_fail(
+				source, EINVAL,
+				"mode, clock and skip make %llu bit/s, -r says %llu; leave one out or correct it",
+				(unsigned long long)by_clock, (unsigned long long)given_bps);
 	}
 	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
 	if (!vsib->clocked_bps)
-		source_note(source, "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
+		source_note(
+			source,
+			"the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
 	return 0;
 }
 
@@ -203,8 +210,9 @@ static void set_marks(struct source *source, struct vsib *vsib)
 	if (!marks->second_bytes || marks->second_bytes % marks->sample_bytes) {
 		marks->second_bytes = 0;
 		source_note(source, "the 1PPS markers are not checked: %s",
-			    vsib->clocked_bps ? "a second is no whole number of samples at this rate" :
-						"the rate isn't known");
+			    vsib->clocked_bps ?
+				    "a second is no whole number of samples at this rate" :
+				    "the rate isn't known");
 	}
 }
 
@@ -220,7 +228,9 @@ static int open_board(struct source *source, struct vsib *vsib)
 	if (!ret)
 		ret = control(vsib, BOARD_SET_MODE, 0);
 	if (ret == -ENOTTY || (ret == -EINVAL && vsib->board))
-		return source_fail(source, ENOTTY, "this is no VSIB board (it doesn't know the board's requests); use dev: for other devices, file: for files");
+		return source_fail(
+			source, ENOTTY,
+			"this is no VSIB board (it doesn't know the board's requests); use dev: for other devices, file: for files");
 	if (ret)
 		return source_fail(source, -ret, "cannot open the board: %s", strerror(-ret));
 	return 0;
@@ -235,26 +245,33 @@ static void find_ring(struct source *source, struct vsib *vsib)
 	if (!ask(vsib, BOARD_GET_BIGBUF_SIZE, &told) && told && told <= RING_BYTES_MAX) {
 		vsib->ring_bytes = told;
 		if (given && given != told)
-			source_note(source, "bigbuf=%llu is not used: the driver says its ring has %lu bytes",
-				    (unsigned long long)given, told);
+			source_note(
+				source,
+				"bigbuf=%llu is not used: the driver says its ring has %lu bytes",
+				(unsigned long long)given, told);
 	} else if (!given) {
 		vsib->ring_bytes = USUAL_RING_BYTES;
-		source_note(source, "the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
-			    (unsigned long long)USUAL_RING_BYTES);
+		source_note(
+			source,
+			"the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
+			(unsigned long long)USUAL_RING_BYTES);
 	}
-	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes, memory_order_relaxed);
+	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes,
+			      memory_order_relaxed);
 }
 
 /* The device number leads to the board's NUMA node. */
 static dev_t find_device(const struct source *source)
 {
 	struct stat status;
-	int ret = strcmp(source->path, "-") ? stat(source->path, &status) : fstat(STDIN_FILENO, &status);
+	int ret = strcmp(source->path, "-") ? stat(source->path, &status) :
+					      fstat(STDIN_FILENO, &status);
 
 	return !ret && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
 }
 
-int vsib_open_board(struct source *source, const struct source_config *config, const struct board_ops *ops)
+int vsib_open_board(struct source *source, const struct source_config *config,
+		    const struct board_ops *ops)
 {
 	struct vsib *vsib = calloc(1, sizeof(*vsib));
 	char buf[SOURCE_DETAIL_LEN];
@@ -304,23 +321,25 @@ static void vsib_close(struct source *source)
 	free(vsib);
 }
 
-/* ---- starting and stopping ----------------------------------------------------------------------- */
+/* ---- starting and stopping ------------------------------------------------------------------- */
 
 /*
- * The board begins at the first 1PPS after RUN, and the 1PPS carries no date: RUN must come when it is clear
- * which second is next. Waits for that moment.
+ * The board begins at the first 1PPS after RUN, and the 1PPS carries no date: RUN must come when it
+ * is clear which second is next. Waits for that moment.
  */
 static int wait_for_window(struct source *source, struct vsib *vsib, int64_t *second_utc_ns)
 {
 	for (;;) {
-		int64_t now = vsib->ops->realtime_ns(vsib->board), wanted = vsib->wanted_start_utc_ns;
-		int64_t second = wanted, left;
+		int64_t now = vsib->ops->realtime_ns(vsib->board), left;
+		int64_t wanted = vsib->wanted_start_utc_ns, second = wanted;
 
 		if (wanted && now > wanted - RUN_LATEST_NS) {
 			char text[UNITS_UTC_LEN];
 
-			source_note(source, "it is too late for a start at %s; starting at the next full second",
-				    units_format_utc(text, wanted));
+			source_note(
+				source,
+				"it is too late for a start at %s; starting at the next full second",
+				units_format_utc(text, wanted));
 			vsib->wanted_start_utc_ns = 0;
 			continue;
 		}
@@ -360,13 +379,17 @@ static int vsib_start(struct source *source)
 		if (!ret)
 			ret = control(vsib, BOARD_SET_MODE, command);
 		if (ret && ret != -EINTR)
-			return source_fail(source, -ret, "cannot start the board: %s", strerror(-ret));
+			return source_fail(source, -ret, "cannot start the board: %s",
+					   strerror(-ret));
 		if (ret)
 			return ret;
 		left = second - vsib->ops->realtime_ns(vsib->board);
 		if (left >= RUN_TOO_LATE_NS)
 			break;
-		/* We were held up between looking and setting RUN: nobody knows now which second it will be. */
+		/*
+		 * We were held up between looking and setting RUN: nobody knows now which
+		 * second it will be.
+		 */
 		control(vsib, BOARD_SET_MODE, 0);
 		control(vsib, BOARD_RESET_DMA, 0);
 	}
@@ -397,7 +420,7 @@ static void vsib_stop(struct source *source)
 	vsib->stopped_ns = now_ns(vsib);
 }
 
-/* ---- the driver's ring --------------------------------------------------------------------------- */
+/* ---- the driver's ring ----------------------------------------------------------------------- */
 
 static void lose(struct vsib *vsib, uint64_t bytes)
 {
@@ -420,8 +443,10 @@ static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_
 	rest = change - ring_count * ring;
 	if (change > ring / 4 && (rest > ring / 4 || rest < -ring / 4)) {
 		if (may_note(vsib))
-			source_note(source, "%lld bytes fewer than the clock makes, and no whole number of rings: was the VSI clock away?",
-				    (long long)change);
+			source_note(
+				source,
+				"%lld bytes fewer than the clock makes, and no whole number of rings: was the VSI clock away?",
+				(long long)change);
 		ring_count = 0;
 	}
 	if (ring_count)
@@ -430,8 +455,8 @@ static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_
 }
 
 /*
- * The fill, and the moment at which it was true. When something held us up between the two the pair says
- * nothing, so it is taken again.
+ * The fill, and the moment at which it was true. When something held us up between the two the pair
+ * says nothing, so it is taken again.
  */
 static int measure(const struct vsib *vsib, unsigned long *free_bytes, int64_t *when_ns)
 {
@@ -466,11 +491,15 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 		vsib->has_fill = false;
 		vsib->look_ns = now_ns(vsib);
 		if (ret)
-			source_note(source, "the driver doesn't tell its ring's fill (%s): losses cannot be found out",
-				    strerror(-ret));
+			source_note(
+				source,
+				"the driver doesn't tell its ring's fill (%s): losses cannot be found out",
+				strerror(-ret));
 		else
-			source_note(source, "%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
-				    free_bytes, (unsigned long long)vsib->ring_bytes);
+			source_note(
+				source,
+				"%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
+				free_bytes, (unsigned long long)vsib->ring_bytes);
 		return;
 	}
 	/* 0 is empty or full, and a full ring reads as empty too: its content is lost to us */
@@ -493,11 +522,11 @@ static bool may_have_wrapped(const struct vsib *vsib)
 	       vsib->fill_bytes + since + lumps >= vsib->ring_bytes;
 }
 
-/* ---- 1PPS markers -------------------------------------------------------------------------------- */
+/* ---- 1PPS markers ---------------------------------------------------------------------------- */
 
 /* The part of the sample at @place that lies in this piece of the stream: is it all ones? */
-static bool is_marked(const struct marks *marks, uint64_t place, const unsigned char *data, size_t len,
-		      uint64_t position)
+static bool is_marked(const struct marks *marks, uint64_t place, const unsigned char *data,
+		      size_t len, uint64_t position)
 {
 	for (uint64_t at = place; at < place + marks->sample_bytes; at++)
 		if (at >= position && at - position < len && data[at - position] != 0xff)
@@ -506,8 +535,9 @@ static bool is_marked(const struct marks *marks, uint64_t place, const unsigned 
 }
 
 /*
- * Where the marker stands instead: samples that are missing make it come early, by whole samples. Only
- * a place that is the only one counts; noise makes ones by chance too. Returns how much too early; 0 = not found.
+ * Where the marker stands instead: samples that are missing make it come early, by whole samples.
+ * Only a place that is the only one counts; noise makes ones by chance too. Returns how much too
+ * early; 0 = not found.
  */
 static uint64_t find_marker(const struct marks *marks, const unsigned char *data, uint64_t position)
 {
@@ -515,7 +545,7 @@ static uint64_t find_marker(const struct marks *marks, const unsigned char *data
 
 	if (back > SEARCH_BYTES)
 		back = SEARCH_BYTES;
-	if (back >= marks->second_bytes)        /* there stands the marker of the second before */
+	if (back >= marks->second_bytes) /* there stands the marker of the second before */
 		back = marks->second_bytes - 1;
 	for (uint64_t shift = marks->sample_bytes; shift <= back; shift += marks->sample_bytes) {
 		size_t at = (size_t)(marks->next - shift - position);
@@ -565,9 +595,11 @@ static uint64_t judge_marker(struct source *source, struct vsib *vsib, const uns
 		/* twice at the same wrong place is no chance any more */
 		missing = marks->shift;
 		marks->shift = 0;
-		source_note(source, "1PPS markers come %llu samples early: so many were lost, noticed at second %llu",
-			    (unsigned long long)(missing / marks->sample_bytes),
-			    (unsigned long long)(marks->next / marks->second_bytes));
+		source_note(
+			source,
+			"1PPS markers come %llu samples early: so many were lost, noticed at second %llu",
+			(unsigned long long)(missing / marks->sample_bytes),
+			(unsigned long long)(marks->next / marks->second_bytes));
 		lose(vsib, missing);
 		return missing;
 	}
@@ -576,8 +608,8 @@ static uint64_t judge_marker(struct source *source, struct vsib *vsib, const uns
 	return 0;
 }
 
-static void check_markers(struct source *source, struct vsib *vsib, const unsigned char *data, size_t len,
-			  uint64_t position)
+static void check_markers(struct source *source, struct vsib *vsib, const unsigned char *data,
+			  size_t len, uint64_t position)
 {
 	struct marks *marks = &vsib->marks;
 
@@ -594,8 +626,8 @@ static void check_markers(struct source *source, struct vsib *vsib, const unsign
 	for (;;) {
 		marks->is_good &= is_marked(marks, marks->next, data, len, position);
 		if (marks->shift)
-			marks->is_shift_good &= is_marked(marks, marks->next - marks->shift, data, len,
-							  position);
+			marks->is_shift_good &=
+				is_marked(marks, marks->next - marks->shift, data, len, position);
 		if (position + len < marks->next + marks->sample_bytes)
 			break;
 		position += judge_marker(source, vsib, data, position);
@@ -605,11 +637,11 @@ static void check_markers(struct source *source, struct vsib *vsib, const unsign
 	marks->seen_to = position + len;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /*
- * The first samples: did they come at the second that was planned? The 1PPS decides, the wall clock only names
- * the second, so whole seconds are corrected and the rest is left.
+ * The first samples: did they come at the second that was planned? The 1PPS decides, the wall clock
+ * only names the second, so whole seconds are corrected and the rest is left.
  */
 static void check_first(struct source *source, struct vsib *vsib, int64_t last_look_ns)
 {
@@ -626,14 +658,17 @@ static void check_first(struct source *source, struct vsib *vsib, int64_t last_l
 	vsib->start_ns += second_count * SECOND;
 	source->start_utc_ns += second_count * SECOND;
 	vsib->deficit_bytes = 0;
-	source_note(source, "the first sample came %lld s %s than planned: start time corrected; are 1PPS and wall clock right?",
-		    (long long)(second_count < 0 ? -second_count : second_count),
-		    second_count < 0 ? "earlier" : "later");
+	source_note(
+		source,
+		"the first sample came %lld s %s than planned: start time corrected; are 1PPS and wall clock right?",
+		(long long)(second_count < 0 ? -second_count : second_count),
+		second_count < 0 ? "earlier" : "later");
 }
 
 static void note_silence(struct source *source, struct vsib *vsib)
 {
-	if (vsib->has_samples || vsib->has_told_silence || now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
+	if (vsib->has_samples || vsib->has_told_silence ||
+	    now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
 		return;
 	vsib->has_told_silence = true;
 	source_note(source, "no sample since the start second; are 1PPS and VSI clock connected?");
@@ -646,7 +681,7 @@ static void wait_for_lump(struct vsib *vsib, int64_t deadline_ns)
 
 	if (vsib->clocked_bps && lump_ns > MS)
 		ns = lump_ns < 5 * MS ? lump_ns : 5 * MS;
-	if (vsib->clocked_bps && ns > lump_ns * 100)    /* a tenth of a very small ring */
+	if (vsib->clocked_bps && ns > lump_ns * 100) /* a tenth of a very small ring */
 		ns = lump_ns * 100;
 	if (now < vsib->start_ns)
 		ns = vsib->start_ns - now < 10 * MS ? vsib->start_ns - now : 10 * MS;
@@ -687,7 +722,8 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 		look_at_ring(source, vsib);
 		got = vsib->ops->read(vsib->board, buf, len);
 		if (got > 0) {
-			if ((size_t)got > len)  /* refused by source_read(); don't look at what isn't there */
+			if ((size_t)got >
+			    len) /* refused by source_read(); don't look at what isn't there */
 				return got;
 			if (!vsib->has_samples)
 				check_first(source, vsib, last_look_ns);
@@ -696,7 +732,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 		}
 		if (got < 0 && got != -EINTR && got != -EAGAIN) {
 			tell_loss(vsib, mark);
-			if (got < -4095)        /* no errno at all: source_read() names it */
+			if (got < -4095) /* no errno at all: source_read() names it */
 				return got;
 			return source_fail(source, (int)-got, "cannot read the board: %s",
 					   strerror((int)-got));
@@ -717,7 +753,8 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 
 const struct source_ops source_vsib = {
 	.prefix = "vsib:",
-	.summary = "vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
+	.summary =
+		"vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
 	.keys = "mode skip clock embed giga bigbuf",
 	.takes_path = true,
 	.open = vsib_open,

@@ -6,7 +6,9 @@
  *   {
  *           return vsib_open_board(source, config, &my_board);
  *   }
- *   struct source_ops ops = source_vsib;  ops.open = my_open;  source_open_with(..., &ops, "vsib:...", ...)
+ *   struct source_ops ops = source_vsib;
+ *   ops.open = my_open;
+ *   source_open_with(&source, &ops, "vsib:...", &config);
  */
 #ifndef VSIB_DRIVERS_VSIB_H
 #define VSIB_DRIVERS_VSIB_H
@@ -22,6 +24,7 @@ struct source_config;
  * All times, also the deadline of source_read(), are then those of @ops->monotonic_ns().
  * Return: 0 or -errno with source->error set; -ENOTTY when it is no VSIB board.
  */
-int vsib_open_board(struct source *source, const struct source_config *config, const struct board_ops *ops);
+int vsib_open_board(struct source *source, const struct source_config *config,
+		    const struct board_ops *ops);
 
 #endif

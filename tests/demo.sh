@@ -44,7 +44,7 @@ run "$bin/vsib-record" -s sim:,seed=1 -r $mbps -d $seconds --name $name --layout
 	die "vsib-record ended with status $?"
 
 say "2. What is on the disks now: chunks of the stream, and beside them the journal, which says what is where."
-(cd "$work" && find . -type f -printf '%10s  %P\n' | sort -k2 | awk 'NR <= 12; END { if (NR > 12) print "            ... " NR - 12 " more" }')
+(cd "$work" && find . -type f -printf '%10s  %P\n' | sort -k2 | awk 'NR <= 20; END { if (NR > 20) print "            ... " NR - 20 " more" }')
 
 say "3. Gather the pieces into one file again; every checksum of the journal is compared on the way."
 run "$bin/vsib-gather" $name -o "$work/gathered" "${disks[@]}" ||

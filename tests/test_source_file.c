@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_source_file.c - names and details, the checks on every driver, `file:` and the standard input
+ * test_source_file.c - names and details, what is checked of every driver, `file:` and stdin
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,9 +43,9 @@ static int64_t cpu_ns(void)
 	return (int64_t)used.tv_sec * UNITS_NS_PER_S + used.tv_nsec;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-static struct source_ops mine;          /* what each test wants */
+static struct source_ops mine; /* what each test wants */
 static ssize_t result;
 static struct source_mark given_mark;
 
@@ -72,8 +72,9 @@ static struct source *open_mine(const char *name)
 static int reset_mine(void **state)
 {
 	(void)state;
-	mine = (struct source_ops){ .prefix = "mine:", .keys = "a bc d", .takes_path = true,
-				    .read = give_result };
+	mine = (struct source_ops){
+		.prefix = "mine:", .keys = "a bc d", .takes_path = true, .read = give_result
+	};
 	given_mark = (struct source_mark){ 0 };
 	return 0;
 }
@@ -165,7 +166,7 @@ static void a_detail_that_is_too_long_is_refused(void **state)
 	source_close(source);
 }
 
-/* ---- the checks on every driver ------------------------------------------------------------------ */
+/* ---- the checks on every driver -------------------------------------------------------------- */
 
 static void more_bytes_than_asked_for_are_a_fatal_error(void **state)
 {
@@ -189,12 +190,12 @@ static void an_unknown_errno_is_a_fatal_error_with_text(void **state)
 	struct source_mark mark;
 
 	(void)state;
-	result = -512;          /* what a kernel driver must not, but some do, let out */
+	result = -512; /* what a kernel driver must not, but some do, let out */
 	assert_int_equal(source_read(source, buf, 4096, 0, &mark), -EIO);
 	assert_non_null(strstr(source->error, "unknown error 512"));
 	result = -1000000;
 	assert_int_equal(source_read(source, buf, 4096, 0, &mark), -EIO);
-	result = -ENODEV;       /* known, but the driver wrote no sentence */
+	result = -ENODEV; /* known, but the driver wrote no sentence */
 	assert_int_equal(source_read(source, buf, 4096, 0, &mark), -ENODEV);
 	assert_non_null(strstr(source->error, "mine:p: "));
 	result = -EINTR;
@@ -262,7 +263,7 @@ static void stop_and_close_happen_once(void **state)
 	source_stop(source);
 	source_close(source);
 	assert_int_equal(stop_count, 1);
-	assert_int_equal(close_count, 0);       /* it never had a state */
+	assert_int_equal(close_count, 0); /* it never had a state */
 
 	mine.open = open_and_fail;
 	assert_int_equal(source_open_with(&source, &mine, "mine:p", NULL), -ENXIO);
@@ -289,7 +290,7 @@ static void notes_of_one_call_stand_in_lines(void **state)
 	source_close(source);
 }
 
-/* ---- file: --------------------------------------------------------------------------------------- */
+/* ---- file: ----------------------------------------------------------------------------------- */
 
 static const char *path_of(const char *name)
 {
@@ -368,7 +369,7 @@ static void a_file_given_a_rate_is_paced(void **state)
 	(void)state;
 	make_file(path_of("samples"), 500000);
 	before = units_monotonic_ns();
-	source = open_named("file:", path_of("samples"), 20000000);     /* 200 ms */
+	source = open_named("file:", path_of("samples"), 20000000); /* 200 ms */
 	assert_true(source->can_wait);
 	assert_int_equal(source->rate_bps, 20000000);
 	assert_int_equal(read_all(source, BUF_BYTES), 500000);
@@ -389,10 +390,10 @@ static void what_is_no_file_is_refused_in_words(void **state)
 	refuse("file:/dev/null", EINVAL, "use dev:/dev/null");
 	assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
 	snprintf(name, sizeof(name), "file:%s", path_of("fifo"));
-	refuse(name, EINVAL, "use dev:");        /* and doesn't wait for a writer */
+	refuse(name, EINVAL, "use dev:"); /* and doesn't wait for a writer */
 }
 
-/* ---- the standard input -------------------------------------------------------------------------- */
+/* ---- the standard input ---------------------------------------------------------------------- */
 
 static int keep_stdin(void **state)
 {
@@ -422,9 +423,11 @@ static void become_stdin(int fd)
 	close(fd);
 }
 
-static void *write_chunks(void *argument)
+static int write_end;
+
+/* Sets *@written to what it wrote into write_end. */
+static void *write_chunks(void *written)
 {
-	int fd = *(int *)argument;
 	unsigned char data[70000];
 	uint64_t position = 0;
 	unsigned seed = 1;
@@ -434,7 +437,7 @@ static void *write_chunks(void *argument)
 
 		sim_fill(data, len, position, 3);
 		while (done < len) {
-			ssize_t put = write(fd, data + done, len - done);
+			ssize_t put = write(write_end, data + done, len - done);
 
 			if (put > 0)
 				done += (size_t)put;
@@ -443,26 +446,28 @@ static void *write_chunks(void *argument)
 		if (i % 10 == 0)
 			usleep(3000);
 	}
-	close(fd);
-	return (void *)(uintptr_t)position;
+	close(write_end);
+	*(uint64_t *)written = position;
+	return NULL;
 }
 
-static void read_stdin_from(int read_end, int write_end)
+static void read_stdin_from(const int *ends)
 {
 	struct source *source;
 	pthread_t thread;
-	void *written;
+	uint64_t written = 0, got;
 
-	become_stdin(read_end);
+	write_end = ends[1];
+	become_stdin(ends[0]);
 	source = open_named("-", "", 0);
 	assert_true(source->can_wait);
 	assert_false(source->is_paced_by_us);
-	pthread_create(&thread, NULL, write_chunks, &write_end);
-	uint64_t got = read_all(source, 100000);
-	pthread_join(thread, &written);
-	assert_int_equal(got, (uintptr_t)written);
+	pthread_create(&thread, NULL, write_chunks, &written);
+	got = read_all(source, 100000);
+	pthread_join(thread, NULL);
+	assert_int_equal(got, written);
 	source_close(source);
-	assert_int_not_equal(fcntl(0, F_GETFD), -1);    /* it was never ours */
+	assert_int_not_equal(fcntl(0, F_GETFD), -1); /* it was never ours */
 }
 
 static void stdin_may_be_a_pipe(void **state)
@@ -471,7 +476,7 @@ static void stdin_may_be_a_pipe(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
-	read_stdin_from(ends[0], ends[1]);
+	read_stdin_from(ends);
 }
 
 static void stdin_may_be_a_pipe_that_does_not_block(void **state)
@@ -481,7 +486,7 @@ static void stdin_may_be_a_pipe_that_does_not_block(void **state)
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	read_stdin_from(ends[0], ends[1]);
+	read_stdin_from(ends);
 	assert_true(fcntl(0, F_GETFL) & O_NONBLOCK);
 }
 
@@ -491,7 +496,7 @@ static void stdin_may_be_a_socket(void **state)
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	read_stdin_from(ends[0], ends[1]);
+	read_stdin_from(ends);
 	assert_false(fcntl(0, F_GETFL) & O_NONBLOCK);
 }
 
@@ -502,7 +507,7 @@ static void stdin_may_be_a_file(void **state)
 	(void)state;
 	make_file(path_of("samples"), 300001);
 	become_stdin(open(path_of("samples"), O_RDONLY));
-	source = open_named("-", "", 8000);      /* for a stdin the rate is only a check */
+	source = open_named("-", "", 8000); /* for a stdin the rate is only a check */
 	assert_int_equal(source->rate_bps, 8000);
 	assert_int_equal(read_all(source, BUF_BYTES), 300001);
 	source_close(source);
@@ -523,7 +528,8 @@ static void a_silent_stdin_ends_its_reads_at_the_deadline(void **state)
 		source = open_named("-", "", 0);
 		cpu = cpu_ns();
 		before = units_monotonic_ns();
-		assert_int_equal(source_read(source, buf, 4096, before + 150 * MS, &mark), SOURCE_NOT_YET);
+		assert_int_equal(source_read(source, buf, 4096, before + 150 * MS, &mark),
+				 SOURCE_NOT_YET);
 		assert_true(units_monotonic_ns() >= before + 150 * MS);
 		assert_true(cpu_ns() - cpu < 20 * MS);
 		assert_int_equal(write(ends[1], "x", 1), 1);
@@ -586,7 +592,7 @@ static void a_stdin_that_cannot_be_read_is_refused(void **state)
 	refuse("-", EISDIR, "directory");
 }
 
-/* -------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static int make_folder(void **state)
 {
@@ -604,7 +610,7 @@ static int remove_folder(void **state)
 }
 
 #define STDIN_TEST(function) cmocka_unit_test_setup_teardown(function, keep_stdin, give_stdin_back)
-#define MINE_TEST(function)  cmocka_unit_test_setup(function, reset_mine)
+#define MINE_TEST(function) cmocka_unit_test_setup(function, reset_mine)
 
 int main(void)
 {

@@ -41,7 +41,8 @@ static void check(parser *parse, const struct expectation *list)
 		int ret = parse(list->text, &value);
 
 		if (ret != list->ret || value != (ret ? UNTOUCHED : list->value))
-			fail_msg("\"%s\" gives %d and %llu", list->text, ret, (unsigned long long)value);
+			fail_msg("\"%s\" gives %d and %llu", list->text, ret,
+				 (unsigned long long)value);
 	}
 }
 
@@ -137,17 +138,10 @@ static void rates_are_mbit_unless_they_say_otherwise(void **state)
 static void frequencies_are_hz(void **state)
 {
 	static const struct expectation list[] = {
-		{ "32M", 0, 32000000 },
-		{ "32MHz", 0, 32000000 },
-		{ "12.5MHz", 0, 12500000 },
-		{ "50000000", 0, 50000000 },
-		{ "50Hz", 0, 50 },
-		{ "0", -EINVAL, 0 },
-		{ "0.0", -EINVAL, 0 },
-		{ "32MB", -EINVAL, 0 },
-		{ "32mhz", -EINVAL, 0 },
-		{ "", -EINVAL, 0 },
-		{ NULL, 0, 0 },
+		{ "32M", 0, 32000000 },      { "32MHz", 0, 32000000 }, { "12.5MHz", 0, 12500000 },
+		{ "50000000", 0, 50000000 }, { "50Hz", 0, 50 },        { "0", -EINVAL, 0 },
+		{ "0.0", -EINVAL, 0 },       { "32MB", -EINVAL, 0 },   { "32mhz", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },          { NULL, 0, 0 },
 	};
 
 	(void)state;
@@ -350,7 +344,7 @@ static void bytes_and_time_go_both_ways_without_overflow(void **state)
 	assert_int_equal(units_bytes_at(512000000, -1), 0);
 	assert_int_equal(units_bytes_at(8, UNITS_NS_PER_S - 1), 0);
 	assert_int_equal(units_bytes_at(8, UNITS_NS_PER_S), 1);
-	assert_int_equal(units_bytes_at(100000000000, 365 * 86400 * UNITS_NS_PER_S),
+	assert_int_equal(units_bytes_at(100000000000, INT64_C(31536000) * UNITS_NS_PER_S),
 			 UINT64_C(394200000000000000));
 	assert_int_equal(units_bytes_at(UINT64_MAX, INT64_MAX), UINT64_MAX);
 	assert_int_equal(units_time_for(64000000, 512000000), UNITS_NS_PER_S);

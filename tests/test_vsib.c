@@ -2,7 +2,8 @@
 /*
  * test_vsib.c - the vsib source on the stand-in board, nearly all of it in virtual time
  *
- * The stand-in's samples tell their true place, so that a loss is checked against what is really missing.
+ * The stand-in's samples tell their true place, so that a loss is checked against what is really
+ * missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,26 +24,26 @@
 #include "drivers/vsib.h"
 
 #define MS INT64_C(1000000)
-#define S  UNITS_NS_PER_S
-#define NOW_S INT64_C(1790000000)       /* wall clock of "virtual=1" */
+#define S UNITS_NS_PER_S
+#define NOW_S INT64_C(1790000000) /* wall clock of "virtual=1" */
 #define BUF_BYTES ((size_t)1 << 20)
 
 static unsigned char buf[BUF_BYTES + 8];
 
-/* ---- a board between the source and the stand-in ------------------------------------------------- */
+/* ---- a board between the source and the stand-in --------------------------------------------- */
 
 static struct board_ops mine;
 static void *board;
 #define REQUESTS_MAX 512
 
-static unsigned requests[REQUESTS_MAX];           /* in the order they came, without the looks at the fill */
+static unsigned requests[REQUESTS_MAX]; /* in the order they came, without the looks at the fill */
 static unsigned request_count;
 static uint32_t run_command;
 static int64_t run_utc_ns;
-static int64_t hold_up_run_ns;          /* passes once, before RUN reaches the board */
-static int64_t hold_up_read_ns;         /* passes once, between look and read */
-static size_t extra_bytes;              /* read() claims so many more */
-static int interruption_count;          /* so often read() gives EINTR */
+static int64_t hold_up_run_ns;  /* passes once, before RUN reaches the board */
+static int64_t hold_up_read_ns; /* passes once, between look and read */
+static size_t extra_bytes;      /* read() claims so many more */
+static int interruption_count;  /* so often read() gives EINTR */
 
 static int mine_open(const char *path, void **out)
 {
@@ -139,7 +140,8 @@ static struct source *start_vsib(const char *board_settings, const char *details
 }
 
 /* Reads and checks that the bytes are the ones that belong there. */
-static ssize_t read_at(struct source *source, uint64_t *position, size_t len, struct source_mark *mark)
+static ssize_t read_at(struct source *source, uint64_t *position, size_t len,
+		       struct source_mark *mark)
 {
 	ssize_t got = source_read(source, buf, len, now() + 3 * S, mark);
 
@@ -161,7 +163,7 @@ static void read_up_to(struct source *source, uint64_t *position, uint64_t end)
 	}
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void refuse(const char *details, uint64_t rate_bps, const char *reason)
 {
@@ -190,7 +192,8 @@ static void settings_that_make_no_sense_are_refused(void **state)
 
 static void what_is_no_board_is_refused_in_words(void **state)
 {
-	static const char *const names[] = { "vsib:/dev/null", "vsib:/dev/zero", "vsib:/etc/passwd", "vsib:/" };
+	static const char *const names[] = { "vsib:/dev/null", "vsib:/dev/zero", "vsib:/etc/passwd",
+					     "vsib:/" };
 	int kept = fcntl(0, F_DUPFD_CLOEXEC, 10), ends[2];
 	struct source *source;
 
@@ -227,10 +230,14 @@ static void the_rate_comes_from_mode_clock_and_skip(void **state)
 		uint64_t bps;
 		unsigned word_bytes;
 	} list[] = {
-		{ "mode=0,clock=32M", 1024000000, 4 }, { "mode=1,clock=50M,skip=2", 266666667, 2 },
-		{ "mode=2,clock=32MHz", 512000000, 2 }, { "mode=3,clock=32M", 256000000, 1 },
-		{ "mode=4,clock=16M,skip=1", 64000000, 1 }, { "mode=6,clock=32M", 128000000, 1 },
-		{ "mode=9,clock=32M", 0, 4 }, { "", 0, 4 },
+		{ "mode=0,clock=32M", 1024000000, 4 },
+		{ "mode=1,clock=50M,skip=2", 266666667, 2 },
+		{ "mode=2,clock=32MHz", 512000000, 2 },
+		{ "mode=3,clock=32M", 256000000, 1 },
+		{ "mode=4,clock=16M,skip=1", 64000000, 1 },
+		{ "mode=6,clock=32M", 128000000, 1 },
+		{ "mode=9,clock=32M", 0, 4 },
+		{ "", 0, 4 },
 	};
 
 	(void)state;
@@ -271,7 +278,7 @@ static void the_ring_size_is_asked_given_or_guessed(void **state)
 	source_close(source);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static void the_first_sample_is_the_next_full_second(void **state)
 {
@@ -279,8 +286,8 @@ static void the_first_sample_is_the_next_full_second(void **state)
 		const char *now;
 		int64_t start_s;
 	} list[] = {
-		{ "now=1790000000", 1 },      { "now=1790000000.1", 1 },  { "now=1790000000.3", 1 },
-		{ "now=1790000000.5", 1 },    { "now=1790000000.79", 1 }, { "now=1790000000.81", 2 },
+		{ "now=1790000000", 1 },     { "now=1790000000.1", 1 },  { "now=1790000000.3", 1 },
+		{ "now=1790000000.5", 1 },   { "now=1790000000.79", 1 }, { "now=1790000000.81", 2 },
 		{ "now=1790000000.999", 2 },
 	};
 
@@ -337,7 +344,7 @@ static void a_run_that_came_too_late_is_taken_back(void **state)
 	uint64_t position = 0;
 
 	(void)state;
-	hold_up_run_ns = 650 * MS;      /* RUN at .95: this second or the next? */
+	hold_up_run_ns = 650 * MS; /* RUN at .95: this second or the next? */
 	assert_int_equal(source_start(source), 0);
 	assert_int_equal(source->start_utc_ns, (NOW_S + 2) * S);
 	assert_true(read_at(source, &position, BUF_BYTES, &mark) > 0);
@@ -359,7 +366,10 @@ static void the_command_word_says_everything(void **state)
 
 static void a_second_that_was_missed_is_noticed_at_the_first_sample(void **state)
 {
-	/* the 1PPS comes 0.4 s after the wall clock's second, and RUN at .3: the board begins a second early */
+	/*
+	 * the 1PPS comes 0.4 s after the wall clock's second, and RUN at .3: the board begins a
+	 * second early
+	 */
 	struct source *source = start_vsib("pps=400ms", "mode=1,clock=32M");
 	struct source_mark mark;
 	uint64_t position = 0;
@@ -390,7 +400,7 @@ static void an_interrupt_ends_start_and_read(void **state)
 	source_close(source);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void a_zero_read_means_not_yet(void **state)
 {
@@ -444,11 +454,11 @@ static void samples_arrive_whole_and_in_order_round_the_ring(void **state)
 static void a_late_reader_loses_exactly_k_rings(void **state)
 {
 	static const struct {
-		int64_t percent;        /* of a ring's time that the reader is away */
+		int64_t percent; /* of a ring's time that the reader is away */
 		uint64_t ring_count;
 	} list[] = {
-		{ 50, 0 }, { 95, 0 }, { 105, 1 }, { 150, 1 }, { 195, 1 }, { 205, 2 }, { 260, 2 }, { 1050, 10 },
-		{ 20, 0 }, { 100075, 1000 },
+		{ 50, 0 },  { 95, 0 },  { 105, 1 },   { 150, 1 }, { 195, 1 },
+		{ 205, 2 }, { 260, 2 }, { 1050, 10 }, { 20, 0 },  { 100075, 1000 },
 	};
 	struct source *source = start_vsib("ring=8M", "mode=1,clock=32M");
 	const int64_t ring_ns = 125 * MS;
@@ -469,8 +479,8 @@ static void a_late_reader_loses_exactly_k_rings(void **state)
 		assert_true(read_at(source, &position, 5000, &mark) > 0);
 		assert_int_equal(mark.lost_bytes, list[i].ring_count * 8000000);
 		assert_int_equal(mark.is_estimated, list[i].ring_count > 0);
-		assert_int_equal(mark.utc_ns, source->start_utc_ns +
-					      units_time_for(position - 5000, 512000000));
+		assert_int_equal(mark.utc_ns,
+				 source->start_utc_ns + units_time_for(position - 5000, 512000000));
 	}
 	assert_int_equal(atomic_load(&source->stats.estimated_bytes), UINT64_C(8000000) * 1017);
 	source_close(source);
@@ -485,7 +495,7 @@ static void a_reader_that_is_always_too_slow_keeps_its_place(void **state)
 	(void)state;
 	read_up_to(source, &position, 100000);
 	for (int i = 0; i < 1000; i++) {
-		let_pass(2 * MS);       /* 128,000 bytes come, 60,000 are taken */
+		let_pass(2 * MS); /* 128,000 bytes come, 60,000 are taken */
 		assert_true(read_at(source, &position, 60000, &mark) > 0);
 		assert_true(mark.lost_bytes == 0 || mark.lost_bytes == 1000000);
 	}
@@ -608,7 +618,7 @@ static void more_bytes_than_asked_for_are_a_fatal_error(void **state)
 	source_close(source);
 }
 
-/* ---- 1PPS markers -------------------------------------------------------------------------------- */
+/* ---- 1PPS markers ---------------------------------------------------------------------------- */
 
 static void markers_are_found_where_they_belong(void **state)
 {
@@ -616,8 +626,10 @@ static void markers_are_found_where_they_belong(void **state)
 		const char *details;
 		size_t len;
 	} list[] = {
-		{ "mode=0,clock=1M,embed=1", 65536 }, { "mode=1,clock=1M,embed=1", 7777 },
-		{ "mode=3,clock=1M,embed=1", 1001 },  { "mode=0,clock=2M,embed=1,skip=1", 3 * 333 },
+		{ "mode=0,clock=1M,embed=1", 65536 },
+		{ "mode=1,clock=1M,embed=1", 7777 },
+		{ "mode=3,clock=1M,embed=1", 1001 },
+		{ "mode=0,clock=2M,embed=1,skip=1", 999 },
 	};
 
 	(void)state;
@@ -641,8 +653,12 @@ static void markers_are_found_where_they_belong(void **state)
 
 static void an_absent_marker_is_told_and_missing_samples_are_counted(void **state)
 {
-	/* 4 MB/s; 125 samples vanish in second 2, so the marker of second 3 comes that much early */
-	struct source *source = start_vsib("ring=1M:clock=1M:slip=500@10M", "mode=0,clock=1M,embed=1");
+	/*
+	 * 4 MB/s; 125 samples vanish in second 2, so the marker of second 3 comes that much
+	 * early
+	 */
+	struct source *source =
+		start_vsib("ring=1M:clock=1M:slip=500@10M", "mode=0,clock=1M,embed=1");
 	struct source_mark mark;
 	bool has_noted_absence = false, has_noted_loss = false;
 	uint64_t lost = 0;
@@ -652,7 +668,9 @@ static void an_absent_marker_is_told_and_missing_samples_are_counted(void **stat
 		if (source_read(source, buf, 65536, now() + S, &mark) <= 0)
 			continue;
 		lost += mark.lost_bytes;
-		has_noted_absence |= strstr(source->note, "absent at second 3, found 125 samples too early") != NULL;
+		has_noted_absence |=
+			strstr(source->note, "absent at second 3, found 125 samples too early") !=
+			NULL;
 		has_noted_loss |= strstr(source->note, "come 125 samples early") != NULL;
 	}
 	assert_true(has_noted_absence);
@@ -665,7 +683,10 @@ static void an_absent_marker_is_told_and_missing_samples_are_counted(void **stat
 
 static void absent_markers_are_told_once_in_ten_seconds(void **state)
 {
-	/* the board's second is longer than the source was told: only the first marker is in its place */
+	/*
+	 * the board's second is longer than the source was told: only the first marker is in
+	 * its place
+	 */
 	struct source *source = start_vsib("ring=1M:clock=1001k", "mode=0,clock=1M,embed=1");
 	struct source_mark mark;
 	int note_count = 0;
@@ -700,7 +721,7 @@ static void markers_stay_in_place_behind_a_ring_loss(void **state)
 	(void)state;
 	while (atomic_load(&source->stats.received_bytes) < 9000000)
 		source_read(source, buf, 65536, now() + S, &mark);
-	let_pass(2600 * MS);            /* 10.4 rings, and seconds 3 and 4 with them */
+	let_pass(2600 * MS); /* 10.4 rings, and seconds 3 and 4 with them */
 	while (atomic_load(&source->stats.received_bytes) < 20000000)
 		source_read(source, buf, 65536, now() + S, &mark);
 	assert_int_equal(atomic_load(&source->stats.lost_bytes), 10000000);
@@ -709,7 +730,7 @@ static void markers_stay_in_place_behind_a_ring_loss(void **state)
 	source_close(source);
 }
 
-/* ---- stopping ------------------------------------------------------------------------------------ */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static void stopping_waits_for_the_dma_and_leaves_the_rest_to_be_read(void **state)
 {
@@ -733,7 +754,7 @@ static void stopping_waits_for_the_dma_and_leaves_the_rest_to_be_read(void **sta
 	assert_int_equal(request_count, first + 1);
 	assert_string_equal(source->note, "");
 
-	let_pass(60 * S);               /* nothing comes any more, so nothing is lost either */
+	let_pass(60 * S); /* nothing comes any more, so nothing is lost either */
 	while ((got = read_at(source, &position, 100000, &mark)) > 0)
 		assert_int_equal(mark.lost_bytes, 0);
 	assert_int_equal(got, SOURCE_END);
@@ -750,7 +771,7 @@ static void a_board_that_runs_is_stopped_by_close(void **state)
 	assert_int_equal(requests[request_count - 1], BOARD_SET_MODE);
 }
 
-/* ---- in real time, as a user has it -------------------------------------------------------------- */
+/* ---- in real time, as a user has it ---------------------------------------------------------- */
 
 static void the_stand_in_runs_in_real_time_by_its_name(void **state)
 {

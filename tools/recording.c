@@ -219,7 +219,8 @@ static void flatten_layer(struct layer *layer)
 	uint64_t position = 0;
 	size_t kept = 0;
 
-	qsort(layer->holes, layer->count, sizeof(layer->holes[0]), compare_parts);
+	if (layer->count)
+		qsort(layer->holes, layer->count, sizeof(layer->holes[0]), compare_parts);
 	for (size_t i = 0; i < layer->count; i++) {
 		struct part hole = layer->holes[i];
 		uint64_t end = hole.stream_offset + hole.bytes;

@@ -282,6 +282,8 @@ static int choose_journal(struct search *search)
 {
 	struct recording *recording = search->recording;
 
+	if (search->count == 0)
+		return 0;
 	qsort(search->candidates, search->count, sizeof(search->candidates[0]), compare_candidates);
 	for (size_t i = 0; i < search->count; i++) {
 		struct candidate *candidate = &search->candidates[i];
