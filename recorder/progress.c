@@ -174,8 +174,6 @@ void progress_armed(struct progress *progress)
 							       "the source waits");
 	for (unsigned i = 0; i < session->disk_count; i++)
 		describe_target(progress, &session->disks[i]);
-	if (session->source->note[0])
-		fprintf(stderr, "vsib: %s\n", session->source->note);
 	pthread_mutex_unlock(&progress->session->lock);
 }
 

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 
 #include "drivers/units.h"
 #include "recorder/lanes.h"
 #include "recorder/session.h"
 
 #define TURN_NS   INT64_C(100000000)    /* the reader looks round at least this often: limits, stop, silence */
+#define DEVICE_NS INT64_C(3000000000)   /* to take what a device still holds after its stop */
 #define GRACE_NS  INT64_C(250000000)    /* a source we pace may deliver what was due by the deadline */
 
 struct reader {
@@ -126,10 +128,26 @@ static void note_data(struct reader *r, int64_t now)
 	session_event(session, "source-back", -1, "data come from %s again", session->source->name);
 }
 
-static bool end_of_source(struct reader *r, ssize_t result)
+/* What the source has to say in words, line by line. */
+static void note_words(struct reader *r)
+{
+	struct session *session = r->session;
+	char words[SOURCE_ERROR_LEN], *rest = words, *line;
+
+	if (!session->source->note[0])
+		return;
+	memcpy(words, session->source->note, sizeof(words));
+	session->source->note[0] = '\0';
+	while ((line = strsep(&rest, "\n")) != NULL)
+		session_event(session, "source-note", -1, "%s", line);
+}
+
+static bool end_of_source(struct reader *r, ssize_t result, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
+	note_source_loss(r, mark); /* lost at the very end: nothing comes behind it */
+	note_words(r);
 	if (result == SOURCE_NOT_YET) {
 		note_silence(r, units_monotonic_ns());
 		return false;
@@ -170,7 +188,7 @@ static bool drop_some(struct reader *r)
 	ssize_t n = source_read(session->source, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
 
 	if (n <= 0)
-		return !end_of_source(r, n);
+		return !end_of_source(r, n, &mark);
 	if (mark.lost_bytes)
 		end_overflow(r); /* two causes, two gaps */
 	note_source_loss(r, &mark);
@@ -234,7 +252,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	ssize_t n = source_read(session->source, data, len, next_turn(r, now), &mark);
 
 	if (n <= 0)
-		return !end_of_source(r, n);
+		return !end_of_source(r, n, &mark);
 	now = units_monotonic_ns();
 	note_source_loss(r, &mark);
 	account_add(&session->account.received_bytes, (uint64_t)n);
@@ -242,6 +260,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	/* what the source lost counts as stream: the last bytes may lie behind the limit */
 	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
 	note_data(r, now);
+	note_words(r);
 	if (taken == 0)
 		return true;
 	note_fill(r, data, taken, room, now);
@@ -272,12 +291,36 @@ static void read_stream(struct reader *r)
 	end_overflow(r);
 }
 
+/* A board has a ring of its own; what it holds when the operator ends the stream still belongs to it. */
+static void empty_device(struct reader *r)
+{
+	struct session *session = r->session;
+	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
+
+	if (account_get(&session->source->stats.device_ring_bytes) == 0 ||
+	    atomic_load_explicit(&session->stop_reason, memory_order_acquire) != STOP_SIGNAL ||
+	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+		return;
+	for (;;) {
+		void *data;
+		size_t room = lanes_room(r->lanes, &data);
+		uint64_t before = r->position;
+		bool is_going = room > 0 ? read_some(r, data, room) : drop_some(r);
+
+		if (!is_going || r->position == before || units_monotonic_ns() > deadline ||
+		    r->position >= r->limit_bytes)
+			break;
+	}
+	end_overflow(r);
+}
+
 static int start_source(struct reader *r)
 {
 	struct session *session = r->session;
 	int ret = source_start(session->source);
 	int64_t now = units_monotonic_ns(), utc, first_utc;
 
+	note_words(r);
 	if (ret < 0) {
 		if (ret != -EINTR) {
 			session_event(session, "source-failed", -1, "%s", session->source->error);
@@ -307,6 +350,8 @@ void *reader_main(void *arg)
 		set_limits(&r);
 		read_stream(&r);
 		source_stop(session->source);
+		empty_device(&r);
+		note_words(&r);
 	}
 	lanes_finish(r.lanes);
 	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);

@@ -19,7 +19,7 @@
 
 static double duration_s(const struct session *session)
 {
-	return (double)(session->ended_ns - session->armed_ns) / 1e9;
+	return (double)session_duration_ns(session) / 1e9;
 }
 
 static double rate_bps(const struct session *session, uint64_t bytes)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -307,6 +308,33 @@ static int make_sink(struct session *session, struct disk *disk, struct refusal 
 	return 0;
 }
 
+static void journal_path(char *path, size_t len, const struct session *session)
+{
+	const char *name = session->config.name;
+
+	if (session->plan.kind == LAYOUT_VBS)
+		snprintf(path, len, "%.150s/%.150s" JOURNAL_SUFFIX, name, name);
+	else
+		snprintf(path, len, "%.150s" JOURNAL_SUFFIX, name);
+}
+
+/* A recording that is refused leaves nothing behind on any target. */
+static void remove_traces(struct session *session)
+{
+	char path[LAYOUT_NAME_LEN * 2];
+
+	journal_path(path, sizeof(path), session);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		if (disk->has_journal)
+			unlinkat(disk->target.dir_fd, path, 0);
+		if (disk->has_directory)
+			unlinkat(disk->target.dir_fd, session->config.name, AT_REMOVEDIR);
+		disk->has_journal = disk->has_directory = false;
+	}
+}
+
 /* The journal is the first file made on each target: of two recorders with one name the second fails here. */
 static int make_journal(struct session *session, struct disk *disk, struct refusal *refusal)
 {
@@ -319,13 +347,12 @@ static int make_journal(struct session *session, struct disk *disk, struct refus
 		return refuse(refusal, status_for_target(ret), ret, "can't make directory %s/%s: %s",
 			      disk->target.path, name, strerror(-ret));
 	}
+	disk->has_directory = session->plan.kind == LAYOUT_VBS;
 	if (!session->journal)
 		return 0;
-	if (session->plan.kind == LAYOUT_VBS)
-		snprintf(path, sizeof(path), "%.150s/%.150s" JOURNAL_SUFFIX, name, name);
-	else
-		snprintf(path, sizeof(path), "%.150s" JOURNAL_SUFFIX, name);
+	journal_path(path, sizeof(path), session);
 	ret = journal_open(session->journal, disk->number, disk->target.dir_fd, path);
+	disk->has_journal = ret == 0;
 	if (ret < 0)
 		return refuse(refusal, status_for_target(ret), ret, "can't create journal %s/%s: %s",
 			      disk->target.path, path, strerror(-ret));
@@ -398,24 +425,36 @@ static void say_start(struct session *session)
 	journal_say(session->journal, line);
 }
 
+/* The first line goes to every disk now: a disk that doesn't even take that is found before the source starts. */
+static int begin_journal(struct session *session, struct refusal *refusal)
+{
+	if (!session->journal)
+		return 0;
+	session->armed_ns = units_monotonic_ns();
+	session->armed_utc_ns = units_realtime_ns();
+	say_start(session);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		int ret = journal_flush(session->journal, i);
+
+		if (ret < 0)
+			return refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
+				      "can't write the journal on %s: %s", session->disks[i].target.path,
+				      strerror(-ret));
+	}
+	return 0;
+}
+
 int session_arm(struct session *session, struct refusal *refusal)
 {
 	int ret = make_ring(session, refusal);
 
 	if (ret == 0)
 		ret = make_files(session, refusal);
-	if (ret < 0)
+	if (ret == 0)
+		ret = begin_journal(session, refusal);
+	if (ret < 0) {
+		remove_traces(session);
 		return ret;
-	session->armed_ns = units_monotonic_ns();
-	session->armed_utc_ns = units_realtime_ns();
-	for (unsigned i = 0; session->journal && i < session->disk_count; i++) {
-		if (i == 0)
-			say_start(session);
-		ret = journal_flush(session->journal, i);
-		if (ret < 0)
-			return refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
-				      "can't write the journal on %s: %s", session->disks[i].target.path,
-				      strerror(-ret));
 	}
 	/* the clock starts here: what was before is set-up */
 	session->armed_ns = units_monotonic_ns();

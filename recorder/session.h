@@ -90,6 +90,7 @@ struct disk {
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
 	uint64_t file_bytes;            /* a file is rolled at this size; 0 = never */
+	bool has_directory, has_journal;        /* made by session_arm() */
 	struct sink *sink;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
@@ -242,6 +243,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 
 const char *session_outcome_name(enum session_outcome outcome);
 const char *session_disk_state_name(enum disk_state state);
+
+/** session_duration_ns() - from the first sample's moment (else from armed) until all was durable; after session_end() */
+int64_t session_duration_ns(const struct session *session);
 
 /** session_written_bytes() - durable on all disks; session_sum() the sums for account_check() */
 uint64_t session_written_bytes(const struct session *session);

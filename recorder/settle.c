@@ -24,6 +24,15 @@ const char *session_disk_state_name(enum disk_state state)
 	return state_names[state];
 }
 
+int64_t session_duration_ns(const struct session *session)
+{
+	int64_t started = atomic_load_explicit(&session->started_ns, memory_order_relaxed);
+
+	if (started < session->armed_ns || started > session->ended_ns)
+		started = session->armed_ns;
+	return session->ended_ns - started;
+}
+
 uint64_t session_written_bytes(const struct session *session)
 {
 	uint64_t written = 0;
@@ -166,7 +175,7 @@ static void say_end(struct session *session)
 			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
 			      (json_int_t)(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)),
 			      "filled_bytes", (json_int_t)0, "duration_s",
-			      (double)(session->ended_ns - session->armed_ns) / 1e9, "utc",
+			      (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }
 

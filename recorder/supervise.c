@@ -148,6 +148,10 @@ int supervise(struct session *session, int signal_fd, enum live_mode mode, int64
 		session_notice(session, "%s", why);
 	if (mode != LIVE_NONE)
 		progress_armed(s.progress);
+	if (session->source->note[0]) {
+		session_warn(session, "%s", session->source->note);
+		session->source->note[0] = '\0'; /* from here on it is the reader's */
+	}
 	ret = session_start(session, refusal);
 	if (ret == 0) {
 		stay(&s);
