@@ -73,7 +73,7 @@ void disk_forfeit(struct disk *disk)
 	while (segmenter_pending(disk->segmenter) > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		account_add(&disk->lost_bytes, segment.bytes);
+		account_add(&disk->forfeited_bytes, segment.bytes);
 		session_gap(disk->session, segment.stream_offset, segment.bytes, GAP_DISK, false);
 	}
 }

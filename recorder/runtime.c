@@ -13,7 +13,8 @@
 
 #define SOCKET_SUFFIX ".sock"
 
-static __attribute__((format(printf, 3, 4))) int print_path(char *buf, size_t len, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) int print_path(char *buf, size_t len,
+							    const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -47,7 +48,10 @@ static int choose_dir(char *buf, size_t len, bool *is_in_tmp)
 	return print_path(buf, len, "/tmp/vsib-%lu", (unsigned long)geteuid());
 }
 
-/* mkdir() takes bits away by the umask: a recorder started with umask 077 would hide its status from everybody. */
+/*
+ * mkdir() takes bits away by the umask: a recorder started with umask 077 would hide its status
+ * from everybody.
+ */
 static int make_dir(const char *path, mode_t mode)
 {
 	if (mkdir(path, mode) < 0)
@@ -91,7 +95,8 @@ int runtime_address(struct sockaddr_un *address, const char *dir, const char *na
 		return -EINVAL;
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	return print_path(address->sun_path, sizeof(address->sun_path), "%s/%s.%ld" SOCKET_SUFFIX, dir, name, pid);
+	return print_path(address->sun_path, sizeof(address->sun_path), "%s/%s.%ld" SOCKET_SUFFIX,
+			  dir, name, pid);
 }
 
 bool runtime_parse(const char *file, char *name, long *pid)
@@ -100,7 +105,8 @@ bool runtime_parse(const char *file, char *name, long *pid)
 	const char *dot;
 	char *end;
 
-	if (len <= strlen(SOCKET_SUFFIX) || strcmp(file + len - strlen(SOCKET_SUFFIX), SOCKET_SUFFIX) != 0)
+	if (len <= strlen(SOCKET_SUFFIX) ||
+	    strcmp(file + len - strlen(SOCKET_SUFFIX), SOCKET_SUFFIX) != 0)
 		return false;
 	len -= strlen(SOCKET_SUFFIX);
 	dot = memrchr(file, '.', len);

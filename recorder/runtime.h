@@ -10,7 +10,8 @@
  *   $VSIB_RUNTIME_DIR            whatever the user chose; made with mode 0755
  *   /run/vsib                    as root; mode 0755
  *   $XDG_RUNTIME_DIR/vsib        mode 0755 (the folder above is the user's alone)
- *   /tmp/vsib-UID                mode 0700; anybody may write to /tmp, so it must be a true directory, ours, and
+ *   /tmp/vsib-UID                mode 0700; anybody may write to /tmp, so it must be a true
+ *   directory, ours, and
  *                                closed to others
  *
  * Threads: all functions may be called from anywhere; they read the environment.
@@ -28,8 +29,9 @@
  * @len:    PATH_MAX is always enough
  * @create: make it when it isn't there (the folder above it must be)
  *
- * Return: 0; -ENOENT it isn't there; -ENOTDIR not a directory; -EPERM the one under /tmp belongs to somebody else
- *         or is open to others; -ENAMETOOLONG; -EACCES, -EROFS and others from the file system.
+ * Return: 0; -ENOENT it isn't there; -ENOTDIR not a directory; -EPERM the one under /tmp belongs to
+ *         somebody else or is open to others; -ENAMETOOLONG; -EACCES, -EROFS and others from the
+ *         file system.
  */
 int runtime_dir(char *buf, size_t len, bool create);
 
@@ -37,7 +39,8 @@ int runtime_dir(char *buf, size_t len, bool create);
  * runtime_address() - the address of one recorder's socket
  * @name: of the recording, without '/'
  *
- * Return: 0; -ENAMETOOLONG: longer than the 107 bytes a socket's path may have; -EINVAL: a '/' in @name.
+ * Return: 0; -ENAMETOOLONG: longer than the 107 bytes a socket's path may have; -EINVAL: a '/' in
+ *         @name.
  */
 int runtime_address(struct sockaddr_un *address, const char *dir, const char *name, long pid);
 

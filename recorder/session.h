@@ -79,6 +79,9 @@ struct session_config {
 	int64_t silence_ns;             /* say so when nothing came for that long */
 };
 
+/* Who may change a disk's account: its writer; nobody, while the disk holds the writer; the supervisor, who took it over for good. */
+enum disk_grip { GRIP_WRITER, GRIP_DISK, GRIP_SUPERVISOR };
+
 enum disk_state { DISK_OK, DISK_FULL, DISK_FAILED, DISK_STUCK, DISK_READONLY };
 
 struct session;
@@ -99,7 +102,7 @@ struct disk {
 
 	/* writer writes */
 	account_counter accepted_bytes; /* given to the disk */
-	account_counter lost_bytes;     /* lost with this disk, cause disk; also keeper, after the writer ended */
+	account_counter lost_bytes;     /* never given to the disk, because it had failed: cause disk */
 	account_counter aborted_bytes;
 	account_counter file_count;
 	account_counter worst_offset;   /* file offset of the worst write */
@@ -110,8 +113,9 @@ struct disk {
 	_Atomic int64_t write_started_ns; /* of the write in flight; 0 = none */
 	_Atomic bool has_ended;         /* the writer is through, files finished */
 	_Atomic int writer_cpu;
-	/* who makes data durable writes: the writer (several targets) or the keeper and, at the end, the writer */
+	/* who settles writes: the writer (several targets) or the keeper; or the supervisor, who writes off */
 	_Atomic uint64_t durable_bytes;
+	account_counter forfeited_bytes;/* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
 	account_counter assigned_bytes; /* reader writes */
@@ -122,7 +126,9 @@ struct disk {
 	/* first of writer and keeper that sees it; error is whole before state is released */
 	_Atomic int state;
 	_Atomic bool is_failing;
+	_Atomic bool is_waiting;        /* writer: for the reader to go on */
 	/* writer writes, so that the supervisor can account for a writer that the kernel holds for ever */
+	_Atomic int grip;               /* enum disk_grip */
 	_Atomic uint32_t held_block;    /* first block it owns; RING_NONE = none */
 	_Atomic uint64_t open_offset;   /* stream offset of its open segment */
 	pthread_mutex_t settle_lock;    /* keeper settles, or the supervisor writes off: not both */
@@ -178,6 +184,7 @@ struct session {
 	_Atomic int stop_reason;        /* first one wins */
 	_Atomic bool is_stopping;       /* anybody: the reader is to end the stream */
 	_Atomic bool is_aborting;       /* supervisor: writers drop what they have not written */
+	_Atomic bool is_over;           /* supervisor: a writer with nothing to do need not wait for the others any more */
 	_Atomic bool has_end_line;      /* supervisor: the journal is complete, keepers may flush it and end */
 	_Atomic uint32_t usable_count;  /* disks that can still be written to */
 

@@ -20,7 +20,8 @@
 
 struct sink {
 	struct sink_config config;      /* constant */
-	pthread_mutex_t lock;           /* guards fd against the keeper's sync while it changes */
+	const struct sink_io *io;       /* constant */
+	pthread_mutex_t lock;           /* guards fd against the keeper's sync while it changes, and the syncs' error */
 	int fd;                         /* -1 = no file */
 	char name[LAYOUT_NAME_LEN];     /* final name of the file begun last */
 	uint64_t number;
@@ -34,24 +35,118 @@ struct sink {
 	bool can_allocate;
 	_Atomic int sync_error;         /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
-	char error[SINK_ERROR_LEN];
+	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
+	char error[SINK_ERROR_LEN];     /* of anything else; the writer writes */
 };
+
+/* ---- the system's calls ---- */
+
+static int system_open(const struct sink_io *io, int dir_fd, const char *name, int flags)
+{
+	(void)io;
+	return openat(dir_fd, name, flags, 0644);
+}
+
+static ssize_t system_write(const struct sink_io *io, int fd, const void *data, size_t bytes, off_t offset)
+{
+	(void)io;
+	return pwrite(fd, data, bytes, offset);
+}
+
+static int system_sync(const struct sink_io *io, int fd)
+{
+	(void)io;
+	return fdatasync(fd);
+}
+
+static int system_sync_directory(const struct sink_io *io, int fd)
+{
+	(void)io;
+	return fsync(fd);
+}
+
+static int system_allocate(const struct sink_io *io, int fd, off_t offset, off_t bytes)
+{
+	(void)io;
+	return fallocate(fd, 0, offset, bytes);
+}
+
+static int system_cut(const struct sink_io *io, int fd, off_t bytes)
+{
+	(void)io;
+	return ftruncate(fd, bytes);
+}
+
+/* The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come between. */
+static int system_rename(const struct sink_io *io, int dir_fd, const char *from, const char *to)
+{
+	(void)io;
+	if (renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (faccessat(dir_fd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return renameat(dir_fd, from, dir_fd, to);
+}
+
+const struct sink_io sink_system_io = {
+	.open = system_open,
+	.write = system_write,
+	.sync = system_sync,
+	.sync_directory = system_sync_directory,
+	.allocate = system_allocate,
+	.cut = system_cut,
+	.rename = system_rename,
+};
+
+/* ---- errors ---- */
+
+static int write_sentence(char *text, int code, const char *format, va_list ap)
+{
+	size_t used;
+
+	vsnprintf(text, SINK_ERROR_LEN, format, ap);
+	used = strlen(text);
+	snprintf(text + used, SINK_ERROR_LEN - used, ": %s", strerror(code));
+	return -code;
+}
 
 static int fail(struct sink *sink, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 static int fail(struct sink *sink, int code, const char *format, ...)
 {
-	size_t used;
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(sink->error, sizeof(sink->error), format, ap);
+	write_sentence(sink->error, code, format, ap);
 	va_end(ap);
-	used = strlen(sink->error);
-	snprintf(sink->error + used, sizeof(sink->error) - used, ": %s", strerror(code));
 	return -code;
 }
+
+static int fail_sync(struct sink *sink, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Called with the lock held. The first one is kept: what was written before it is not safe, and never will be. */
+static int fail_sync(struct sink *sink, int code, const char *format, ...)
+{
+	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
+	va_list ap;
+
+	if (kept < 0)
+		return kept;
+	va_start(ap, format);
+	write_sentence(sink->sync_text, code, format, ap);
+	va_end(ap);
+	/* release: the sentence is whole before sink_error() takes it */
+	atomic_store_explicit(&sink->sync_error, -code, memory_order_release);
+	return -code;
+}
+
+/* ---- open and close ---- */
 
 int sink_open(struct sink **out, const struct sink_config *config)
 {
@@ -61,6 +156,7 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	if (!sink)
 		return -ENOMEM;
 	sink->config = *config;
+	sink->io = config->io ? config->io : &sink_system_io;
 	sink->fd = -1;
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
@@ -127,7 +223,7 @@ static void preallocate(struct sink *sink, uint64_t end)
 {
 	if (!sink->can_allocate || end <= sink->allocated)
 		return;
-	if (fallocate(sink->fd, 0, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0)
+	if (sink->io->allocate(sink->io, sink->fd, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0)
 		sink->allocated = end;
 	else if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG && errno != EINTR)
 		sink->can_allocate = false; /* a file system that can't: exfat, jfs, some FUSE */
@@ -141,7 +237,7 @@ static int open_new(struct sink *sink, const char *name)
 	int dir = sink->config.target->dir_fd, fd;
 
 	if (sink->can_direct) {
-		fd = openat(dir, name, flags | O_DIRECT, 0644);
+		fd = sink->io->open(sink->io, dir, name, flags | O_DIRECT);
 		if (fd >= 0 || errno != EINVAL)
 			return fd;
 		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
@@ -149,7 +245,7 @@ static int open_new(struct sink *sink, const char *name)
 		snprintf(sink->note, sizeof(sink->note), "%.500s: the file system refuses direct I/O; buffered writes instead",
 			 sink->config.target->path);
 	}
-	return openat(dir, name, flags, 0644);
+	return sink->io->open(sink->io, dir, name, flags);
 }
 
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
@@ -190,7 +286,7 @@ static void stop_direct(struct sink *sink)
 static int write_all(struct sink *sink, const char *data, size_t bytes, uint64_t offset)
 {
 	while (bytes > 0) {
-		ssize_t n = pwrite(sink->fd, data, bytes, (off_t)offset);
+		ssize_t n = sink->io->write(sink->io, sink->fd, data, bytes, (off_t)offset);
 
 		if (n > 0) {
 			data += n;
@@ -299,7 +395,7 @@ static int sync_directory(struct sink *sink)
 	fd = openat(sink->config.target->dir_fd, slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fsync(fd) < 0)
+	if (sink->io->sync_directory(sink->io, fd) < 0)
 		ret = -errno;
 	close(fd);
 	return ret;
@@ -312,79 +408,81 @@ static int sync_open_file(struct sink *sink)
 
 	if (sink->fd < 0)
 		return 0;
-	while (fdatasync(sink->fd) < 0)
+	while (sink->io->sync(sink->io, sink->fd) < 0)
 		if (errno != EINTR)
-			return fail(sink, errno, "%s/%s is not safely on disk: fdatasync",
-				    sink->config.target->path, sink->name);
+			return fail_sync(sink, errno, "%s/%s is not safely on disk: fdatasync",
+					 sink->config.target->path, sink->name);
 	if (sink->is_entry_durable)
 		return 0;
 	ret = sync_directory(sink);
 	if (ret < 0)
-		return fail(sink, -ret, "the directory of %s/%s is not safely on disk",
-			    sink->config.target->path, sink->name);
+		return fail_sync(sink, -ret, "the directory of %s/%s is not safely on disk",
+				 sink->config.target->path, sink->name);
 	sink->is_entry_durable = true;
 	return 0;
 }
 
 int sink_sync(struct sink *sink)
 {
-	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
+	int ret;
 
-	if (ret < 0)
-		return ret;
 	pthread_mutex_lock(&sink->lock);
-	ret = sync_open_file(sink);
-	if (ret < 0)
-		atomic_store_explicit(&sink->sync_error, ret, memory_order_relaxed);
+	/* relaxed, but under the lock: who waited here for a sync that failed must not try again and be told that all is well */
+	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
+	if (ret == 0)
+		ret = sync_open_file(sink);
 	pthread_mutex_unlock(&sink->lock);
 	return ret;
 }
 
-/* The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come between. */
-static int rename_new(int dir, const char *from, const char *to)
+/* The true size, and all of it on the disk. Closes the file; what went wrong is known before the keeper can find none open. */
+static int seal(struct sink *sink)
 {
-	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
+	int ret;
+
+	pthread_mutex_lock(&sink->lock);
+	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
+	if (ret == 0 && sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0)
+		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes", sink->config.target->path,
+				sink->name, sink->size);
+	if (ret == 0)
+		ret = sync_open_file(sink);
+	close(sink->fd);
+	sink->fd = -1;
+	pthread_mutex_unlock(&sink->lock);
+	return ret;
 }
 
-static int finish(struct sink *sink)
+/* Called with the lock held. */
+static int give_name(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
 	int ret;
 
-	if (!sink_has_files(sink) || sink->fd < 0)
-		return 0;
-	if (ftruncate(sink->fd, (off_t)sink->size) < 0)
-		ret = fail(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes", sink->config.target->path,
-			   sink->name, sink->size);
-	else
-		ret = sink_sync(sink);
-	set_fd(sink, -1);
-	if (ret < 0 || !sink->config.is_part_first)
-		return ret;
-	ret = rename_new(sink->config.target->dir_fd, present_name(sink, name), sink->name);
-	if (ret < 0)
-		return fail(sink, -ret, "can't rename %s/%s to its final name", sink->config.target->path,
-			    name);
+	if (sink->io->rename(sink->io, sink->config.target->dir_fd, present_name(sink, name), sink->name) < 0)
+		return fail_sync(sink, errno, "can't rename %s/%s to its final name", sink->config.target->path,
+				 name);
 	ret = sync_directory(sink);
 	if (ret < 0)
-		return fail(sink, -ret, "the directory of %s/%s is not safely on disk",
-			    sink->config.target->path, sink->name);
+		return fail_sync(sink, -ret, "the directory of %s/%s is not safely on disk",
+				 sink->config.target->path, sink->name);
 	return 0;
 }
 
 int sink_finish_file(struct sink *sink)
 {
-	int ret = finish(sink);
+	int ret;
 
-	/* kept: the keeper must not take what was written to this file for safe */
-	if (ret < 0)
-		atomic_store_explicit(&sink->sync_error, ret, memory_order_relaxed);
+	if (!sink_has_files(sink))
+		return 0;
+	if (sink->fd < 0)
+		return atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* the caller has the sentence already */
+	ret = seal(sink);
+	if (ret < 0 || !sink->config.is_part_first)
+		return ret;
+	pthread_mutex_lock(&sink->lock);
+	ret = give_name(sink);
+	pthread_mutex_unlock(&sink->lock);
 	return ret;
 }
 
@@ -392,7 +490,7 @@ int sink_cut_file(struct sink *sink, uint64_t bytes)
 {
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return 0;
-	if (ftruncate(sink->fd, (off_t)bytes) < 0)
+	if (sink->io->cut(sink->io, sink->fd, (off_t)bytes) < 0)
 		return fail(sink, errno, "can't cut %s/%s to %" PRIu64 " bytes", sink->config.target->path,
 			    sink->name, bytes);
 	sink->size = bytes;
@@ -434,5 +532,8 @@ const char *sink_note(const struct sink *sink)
 
 const char *sink_error(const struct sink *sink)
 {
+	/* acquire: pairs with fail_sync() */
+	if (atomic_load_explicit(&sink->sync_error, memory_order_acquire) < 0)
+		return sink->sync_text;
 	return sink->error;
 }

@@ -12,7 +12,7 @@
  * Durable: after sink_sync() all that was written to the open file is on the disk; after sink_finish_file() the file with its
  *          true size, final name and directory entry is. A sync that fails is never repeated into a success.
  * Threads: the disk's writer thread; sink_sync() also from its keeper thread at the same time.
- * Errors:  -errno, and the sentence with path, offset and reason in sink_error().
+ * Errors:  -errno, and the sentence with path, offset and reason in sink_error(), told by the thread that got the -errno.
  */
 #ifndef VSIB_RECORDER_SINK_H
 #define VSIB_RECORDER_SINK_H
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "recorder/layout.h"
 #include "recorder/target.h"
@@ -28,12 +29,29 @@
 
 struct sink;
 
+/*
+ * What a sink does to its disk. The system's calls, unless a test, or another way of writing, puts its own in their place. Each gets
+ * its own table, which may be the head of something larger. Return: as the system calls, with errno.
+ */
+struct sink_io {
+	int (*open)(const struct sink_io *io, int dir_fd, const char *name, int flags);
+	ssize_t (*write)(const struct sink_io *io, int fd, const void *data, size_t bytes, off_t offset);
+	int (*sync)(const struct sink_io *io, int fd);                  /* fdatasync */
+	int (*sync_directory)(const struct sink_io *io, int fd);        /* fsync */
+	int (*allocate)(const struct sink_io *io, int fd, off_t offset, off_t bytes);
+	int (*cut)(const struct sink_io *io, int fd, off_t bytes);
+	int (*rename)(const struct sink_io *io, int dir_fd, const char *from, const char *to);  /* EEXIST, never over a file */
+};
+
+extern const struct sink_io sink_system_io;
+
 struct sink_config {
 	const struct target *target;
 	const char *name_template;      /* relative to the target; see layout_file_name() */
 	uint64_t file_bytes;            /* expected size, to preallocate; 0 = endless */
 	bool is_part_first;             /* write as .part, rename when finished */
 	bool use_direct;
+	const struct sink_io *io;       /* NULL = the system's calls */
 };
 
 /** sink_open() - nothing is created yet. Return: 0; -ENOMEM. */
@@ -71,10 +89,13 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base);
  */
 int sink_write(struct sink *sink, void *data, size_t bytes, size_t room);
 
-/** sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno (final). */
+/** sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno; once an error, always that error. */
 int sink_sync(struct sink *sink);
 
-/** sink_finish_file() - true size, sync, final name, directory. Return: 0 or -errno. The file is closed in any case. */
+/**
+ * sink_finish_file() - true size, sync, final name, directory; the file is closed in any case
+ * Return: 0 or -errno; with no file open, the error of an earlier sync or finish.
+ */
 int sink_finish_file(struct sink *sink);
 
 /** sink_cut_file() - forget what was written behind @bytes of the open file. Return: 0 or -errno. */

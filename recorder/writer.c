@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder/writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,58 @@
 
 #define SEGMENT_AGE_NS  INT64_C(2000000000)     /* an open segment is closed at this age: the journal follows */
 #define IDLE_NS         INT64_C(200000000)      /* a sleeping writer looks round this often */
+
+/* ---- calls that may never return ---- */
+
+/*
+ * A disk can hold us in a call for ever. The supervisor then takes the account of this disk over, and when the call does return one
+ * day we must not touch it any more: the thread ends on the spot. It holds no lock there.
+ */
+static void into_disk(struct disk *disk)
+{
+	/* release: whoever takes over sees all that we have counted */
+	atomic_store_explicit(&disk->grip, GRIP_DISK, memory_order_release);
+}
+
+static void out_of_disk(struct disk *disk)
+{
+	int grip = GRIP_DISK;
+
+	if (!atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_WRITER, memory_order_acquire,
+						     memory_order_relaxed))
+		pthread_exit(NULL);
+}
+
+/* release: whoever accounts for us when we never come back sees the blocks whole */
+static void hold(struct disk *disk, uint32_t block)
+{
+	atomic_store_explicit(&disk->held_block, block, memory_order_release);
+}
+
+/* Sleeps until the ring has news for us. relaxed: only a hint to the reader, see lanes.c */
+static void wait_for_reader(struct disk *disk, uint32_t ticket)
+{
+	atomic_store_explicit(&disk->is_waiting, true, memory_order_relaxed);
+	ring_sleep(disk->session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+	atomic_store_explicit(&disk->is_waiting, false, memory_order_relaxed);
+}
+
+/* The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has to stop. */
+static uint32_t next_block(struct disk *disk, uint32_t block)
+{
+	struct ring *ring = disk->session->ring;
+
+	for (;;) {
+		uint32_t ticket = ring_listen(ring, disk->number);
+		uint32_t next = ring_next(ring, block);
+
+		if (next != RING_NONE)
+			return next;
+		into_disk(disk); /* not the disk's, but a reader that is held may hold us as well */
+		wait_for_reader(disk, ticket);
+		out_of_disk(disk);
+	}
+}
 
 /* ---- one block ---- */
 
@@ -35,7 +88,10 @@ static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64
 	atomic_store_explicit(&disk->last_write_ns, ended, memory_order_relaxed);
 }
 
-/* With one target the keeper syncs and takes; it may be late. Waits for it; false: the disk has failed. */
+/*
+ * With one target the keeper syncs and takes; it may be late. Waits until a block's segments have room (a block has at most half as
+ * many extents as may be pending, see layout_plan()); false: the disk has failed.
+ */
 static bool wait_for_keeper(struct disk *disk)
 {
 	while (segmenter_pending(disk->segmenter) > SEGMENT_PENDING_MAX / 2) {
@@ -49,7 +105,7 @@ static bool wait_for_keeper(struct disk *disk)
 }
 
 /* Notes where the block's extents went, with their checksums. */
-static int note_extents(struct disk *disk, uint32_t block, uint64_t file_offset, int64_t now)
+static void note_extents(struct disk *disk, uint32_t block, uint64_t file_offset, int64_t now)
 {
 	struct session *session = disk->session;
 	const struct block_label *label = ring_label(session->ring, block);
@@ -65,20 +121,19 @@ static int note_extents(struct disk *disk, uint32_t block, uint64_t file_offset,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = label->utc_ns,
 		};
+		int ret = segmenter_add(disk->segmenter, &at, data + extent->at, now);
 
-		while (segmenter_add(disk->segmenter, &at, data + extent->at, now) < 0) {
-			if (session->plan.is_held) { /* a run of very many extents: sync what there is of it */
-				int ret = sink_sync(disk->sink);
-
-				if (ret < 0)
-					return ret;
-				disk_settle(disk, segmenter_pending(disk->segmenter));
-			} else if (!wait_for_keeper(disk)) {
-				return -EIO;
-			}
-		}
+		/* one target: wait_for_keeper() made room; several: a run has fewer extents, see lanes.c */
+		assert(ret == 0);
+		(void)ret;
 	}
-	return 0;
+}
+
+/* Does the open file go on with this block? */
+static bool is_continued(const struct disk *disk, const struct block_label *label)
+{
+	return sink_is_file_open(disk->sink) && sink_file_number(disk->sink) == label->file_number &&
+	       sink_file_base(disk->sink) + sink_file_bytes(disk->sink) == label->file_offset;
 }
 
 /* Opens the file the block belongs to, unless it is open. */
@@ -86,16 +141,12 @@ static int want_file(struct disk *disk, const struct block_label *label)
 {
 	int ret;
 
-	if (sink_is_file_open(disk->sink)) {
-		if (sink_file_number(disk->sink) == label->file_number &&
-		    sink_file_base(disk->sink) + sink_file_bytes(disk->sink) == label->file_offset)
-			return 0;
-		/* a piece of another file was rescued to us in between: that file ends here */
-		ret = sink_finish_file(disk->sink);
-		if (ret < 0)
-			return ret;
-	}
-	ret = sink_begin_file(disk->sink, label->file_number, label->file_offset);
+	if (is_continued(disk, label))
+		return 0;
+	/* a piece of another file was rescued to us in between: the one that is open ends here */
+	ret = sink_finish_file(disk->sink);
+	if (ret == 0)
+		ret = sink_begin_file(disk->sink, label->file_number, label->file_offset);
 	if (ret == 0)
 		account_add(&disk->file_count, 1);
 	return ret;
@@ -106,16 +157,22 @@ static int write_block(struct disk *disk, uint32_t block)
 	struct ring *ring = disk->session->ring;
 	const struct block_label *label = ring_label(ring, block);
 	size_t bytes = ring_bytes(ring, block);
-	int64_t started = units_monotonic_ns(), ended;
+	int64_t started, ended;
 	uint64_t file_offset;
-	int ret;
+	int ret = 0;
 
+	into_disk(disk);
+	if (!disk->session->plan.is_held && !wait_for_keeper(disk))
+		ret = -EIO;
+	started = units_monotonic_ns();
 	atomic_store_explicit(&disk->write_started_ns, started, memory_order_relaxed);
-	ret = sink_has_files(disk->sink) ? want_file(disk, label) : 0;
+	if (ret == 0 && sink_has_files(disk->sink))
+		ret = want_file(disk, label);
 	file_offset = sink_file_bytes(disk->sink);
 	if (ret == 0)
 		ret = sink_write(disk->sink, ring_data(ring, block), bytes, ring_block_bytes(ring));
 	atomic_store_explicit(&disk->write_started_ns, 0, memory_order_relaxed);
+	out_of_disk(disk);
 	if (ret < 0)
 		return ret;
 	ended = units_monotonic_ns();
@@ -125,9 +182,9 @@ static int write_block(struct disk *disk, uint32_t block)
 		atomic_fetch_add_explicit(&disk->durable_bytes, bytes, memory_order_relaxed);
 		return 0;
 	}
-	ret = note_extents(disk, block, file_offset, ended);
+	note_extents(disk, block, file_offset, ended);
 	atomic_store_explicit(&disk->open_offset, segmenter_open_offset(disk->segmenter), memory_order_relaxed);
-	return ret;
+	return 0;
 }
 
 /* ---- the end of runs and files ---- */
@@ -137,10 +194,20 @@ static bool is_aborting(const struct disk *disk)
 	return atomic_load_explicit(&disk->session->is_aborting, memory_order_relaxed);
 }
 
+static int finish_in_sink(struct disk *disk)
+{
+	int ret;
+
+	into_disk(disk);
+	ret = sink_finish_file(disk->sink);
+	out_of_disk(disk);
+	return ret;
+}
+
 /* Finishes the open file; all that was written to it is durable afterwards. Not while the keeper may take: see segment.h. */
 static int finish_file(struct disk *disk)
 {
-	int ret = sink_finish_file(disk->sink);
+	int ret = finish_in_sink(disk);
 
 	segmenter_close(disk->segmenter);
 	if (ret == 0 && disk->session->plan.is_held)
@@ -169,18 +236,16 @@ static void lose_run(struct disk *disk, uint32_t block, enum gap_cause cause)
 	struct ring *ring = session->ring;
 
 	while (block != RING_END) {
-		uint32_t ticket = ring_listen(ring, disk->number);
-		uint32_t next = ring_next(ring, block);
+		uint32_t next;
 
-		if (next == RING_NONE) { /* the reader has not ended it yet, but will */
-			ring_sleep(ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
-			continue;
-		}
+		hold(disk, block);
+		next = next_block(disk, block);
 		session_lose_block(session, block, cause);
 		account_add(cause == GAP_DISK ? &disk->lost_bytes : &disk->aborted_bytes, ring_bytes(ring, block));
 		ring_give_back(ring, block);
 		block = next;
 	}
+	hold(disk, RING_NONE);
 }
 
 static void subtract_unit(struct disk *disk)
@@ -201,17 +266,20 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 	if (session->plan.is_held &&
 	    atomic_load_explicit(&session->usable_count, memory_order_acquire) > 0) {
 		segmenter_drop(disk->segmenter);
+		into_disk(disk);
 		if (durable_file_bytes == 0) {
 			sink_abandon_file(disk->sink);
 		} else { /* its beginning is durable and in the journal: it stays, as .part */
 			sink_cut_file(disk->sink, durable_file_bytes);
 			sink_leave_file(disk->sink);
 		}
+		out_of_disk(disk);
+		hold(disk, RING_NONE);
 		ring_hand_over(session->ring, first);
 		return;
 	}
 	/* the file's size counts whole blocks only: the one that failed is not in it */
-	if (sink_finish_file(disk->sink) == 0) {
+	if (finish_in_sink(disk) == 0) {
 		segmenter_close(disk->segmenter);
 		if (session->plan.is_held)
 			disk_settle(disk, segmenter_pending(disk->segmenter));
@@ -220,6 +288,7 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 		if (session->plan.is_held)
 			disk_forfeit(disk);
 	}
+	hold(disk, failed);
 	while (session->plan.is_held && first != failed) {
 		uint32_t next = ring_next(session->ring, first);
 
@@ -231,21 +300,6 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 
 /* ---- runs ---- */
 
-/* The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has to stop. */
-static uint32_t next_block(struct disk *disk, uint32_t block)
-{
-	struct ring *ring = disk->session->ring;
-
-	for (;;) {
-		uint32_t ticket = ring_listen(ring, disk->number);
-		uint32_t next = ring_next(ring, block);
-
-		if (next != RING_NONE)
-			return next;
-		ring_sleep(ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
-	}
-}
-
 /* The run is written; make it durable (several targets) and let its blocks go. */
 static int complete_run(struct disk *disk, bool is_file_end)
 {
@@ -255,7 +309,9 @@ static int complete_run(struct disk *disk, bool is_file_end)
 		return finish_file(disk);
 	if (!disk->session->plan.is_held)
 		return 0;
+	into_disk(disk);
 	ret = sink_sync(disk->sink);
+	out_of_disk(disk);
 	segmenter_close(disk->segmenter);
 	if (ret == 0)
 		disk_settle(disk, segmenter_pending(disk->segmenter));
@@ -265,12 +321,14 @@ static int complete_run(struct disk *disk, bool is_file_end)
 /* The operator wants out: nothing of a run that is not durable yet is kept. */
 static void abort_run(struct disk *disk, uint32_t first, uint32_t block, uint64_t durable)
 {
-	if (disk->session->plan.is_held) {
+	if (disk->session->plan.is_held && block != first) {
 		segmenter_drop(disk->segmenter);
+		into_disk(disk);
 		if (durable == 0)
 			sink_abandon_file(disk->sink);
 		else
 			sink_cut_file(disk->sink, durable);
+		out_of_disk(disk);
 		block = first;
 	}
 	lose_run(disk, block, GAP_ABORTED);
@@ -280,7 +338,8 @@ static void write_run(struct disk *disk, uint32_t first)
 {
 	struct session *session = disk->session;
 	bool is_held = session->plan.is_held, is_file_end = false;
-	uint64_t durable = sink_is_file_open(disk->sink) ? sink_file_bytes(disk->sink) : 0;
+	/* what the file has before this run, all of it durable; of a file of its own nothing */
+	uint64_t durable = is_continued(disk, ring_label(session->ring, first)) ? sink_file_bytes(disk->sink) : 0;
 	uint32_t block = first;
 	int ret;
 
@@ -288,23 +347,24 @@ static void write_run(struct disk *disk, uint32_t first)
 		const struct block_label *label = ring_label(session->ring, block);
 		uint32_t next;
 
-		/* release: whoever accounts for us when we never come back sees the blocks whole */
-		atomic_store_explicit(&disk->held_block, is_held ? first : block, memory_order_release);
+		hold(disk, is_held ? first : block);
 		if (is_aborting(disk)) {
 			abort_run(disk, first, block, durable);
 			return;
 		}
-		if (label->file_offset == 0)
-			durable = 0; /* starts a file of its own */
 		ret = write_block(disk, block);
 		if (ret < 0) {
 			fail_run(disk, first, block, durable, ret);
 			return;
 		}
 		is_file_end = label->is_file_end;
-		next = next_block(disk, block);
-		if (!is_held)
+		if (is_held) {
+			next = next_block(disk, block);
+		} else { /* with one target each block is a run */
+			next = ring_next(session->ring, block);
+			hold(disk, RING_NONE);
 			ring_give_back(session->ring, block);
+		}
 		block = next;
 	} while (block != RING_END);
 	ret = complete_run(disk, is_file_end || session->plan.is_run_a_file);
@@ -321,14 +381,17 @@ static uint32_t claim(struct disk *disk)
 
 	if (first == RING_NONE)
 		return ring_claim(ring, disk->number);
-	/* nobody's unit becomes ours; those in our queue were counted by the reader */
-	atomic_fetch_add_explicit(&disk->open_units, 1, memory_order_relaxed);
+	if (disk->session->plan.run_bytes)
+		/* nobody's unit becomes ours; those in our queue were counted by the reader */
+		atomic_fetch_add_explicit(&disk->open_units, 1, memory_order_relaxed);
 	return first;
 }
 
-/* The stream is over and every block is back: nobody can hand anything to us any more. */
+/* The stream is over and every block is back: nobody can hand anything to us any more. Or nobody waits for those who could. */
 static bool is_all_written(const struct session *session)
 {
+	if (atomic_load_explicit(&session->is_over, memory_order_acquire))
+		return true;
 	return atomic_load_explicit(&session->has_stream_ended, memory_order_acquire) &&
 	       ring_free_count(session->ring) == ring_block_count(session->ring);
 }
@@ -372,7 +435,7 @@ static void write_all_runs(struct disk *disk)
 
 		if (first != RING_NONE) {
 			write_run(disk, first);
-			atomic_store_explicit(&disk->held_block, RING_NONE, memory_order_relaxed);
+			hold(disk, RING_NONE);
 			subtract_unit(disk);
 			close_old_segment(disk);
 			continue;
@@ -380,7 +443,7 @@ static void write_all_runs(struct disk *disk)
 		if (is_all_written(session))
 			return;
 		close_old_segment(disk);
-		ring_sleep(session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
+		wait_for_reader(disk, ticket);
 	}
 }
 
