@@ -69,7 +69,7 @@ static bool is_of_name(const char *file, const char *name)
 
 static bool belongs(const char *file, const char *name, const char *name_template)
 {
-	return is_of_name(file, name) || matches_template(file, name_template);
+	return is_of_name(file, name) || (name_template && matches_template(file, name_template));
 }
 
 static DIR *open_dir(int at, const char *path)
@@ -130,7 +130,7 @@ int existing_remove(const struct target *target, const char *name, const char *n
 	dir = open_dir(target->dir_fd, name);
 	if (ret < 0 || !dir)
 		goto out;
-	ret = remove_files(dir, name, name);
+	ret = remove_files(dir, name, NULL); /* what lies in its directory has its name, whatever the template */
 	if (ret == 0 && unlinkat(target->dir_fd, name, AT_REMOVEDIR) < 0)
 		ret = -errno;
 out:

@@ -31,6 +31,19 @@ void host_report(int exit_status)
 	report_pipe = -1;
 }
 
+/*
+ * A descriptor 0, 1 or 2 that the caller closed would be given to the next file that is opened, and words for stderr
+ * would end up in a recording. So the gap is filled with something on which the intended use still fails.
+ */
+static void fill_standard_descriptors(void)
+{
+	static const int wrong_way[3] = { O_WRONLY, O_RDONLY, O_RDWR };
+
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong_way[fd]) != fd)
+			return;
+}
+
 static void passed_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -116,6 +129,7 @@ int host_run(int (*work)(void *context), void *context)
 	sigset_t set;
 	int fds[2], signal_fd, status;
 
+	fill_standard_descriptors();
 	passed_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* the child takes them by a signalfd as well */
 	signal(SIGPIPE, SIG_IGN);

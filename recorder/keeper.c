@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder/keeper.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
@@ -29,6 +31,16 @@ static void sync_written(struct disk *disk)
 	ring_wake(disk->session->ring, disk->number); /* a writer may wait for room among the segments */
 }
 
+/* A journal that fails is closed for good: told once. The others go on, and say so too. */
+static void keep_journal(struct disk *disk)
+{
+	int ret = disk->session->journal ? journal_flush(disk->session->journal, disk->number) : 0;
+
+	if (ret < 0 && ret != -EBADF)
+		session_warn(disk->session, "the journal on %s can't be written any more: %s", disk->target.path,
+			     strerror(-ret));
+}
+
 static void look_at_room(struct disk *disk)
 {
 	uint64_t free_bytes, total_bytes;
@@ -54,8 +66,7 @@ void *keeper_main(void *arg)
 		has_end_line = atomic_load_explicit(&session->has_end_line, memory_order_acquire);
 		if (!session->plan.is_held)
 			sync_written(disk);
-		if (session->journal)
-			journal_flush(session->journal, disk->number);
+		keep_journal(disk);
 		if (has_ended) /* release: the counters are final */
 			atomic_store_explicit(&disk->has_settled, true, memory_order_release);
 		look_at_room(disk);

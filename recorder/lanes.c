@@ -14,7 +14,9 @@ struct lane {
 	uint32_t last;          /* last block of the open run; RING_NONE = no run is open */
 	size_t fill;            /* bytes in block */
 	uint64_t unit_left;     /* until the stripe turns */
-	uint64_t run_left;      /* until the run ends; UINT64_MAX = at the end of the file */
+	uint64_t run_left;      /* until the run ends */
+	uint64_t run_blocks;    /* in the open run, full or not */
+	uint64_t run_extents;   /* in the open run */
 	uint64_t file_left;     /* until the file ends; UINT64_MAX = never */
 	uint64_t file_number;
 	uint64_t file_offset;   /* of the next block */
@@ -165,7 +167,8 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 		leave_failed_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
-		lane->run_left = plan->run_bytes ? plan->run_bytes : 0;
+		lane->run_left = plan->run_bytes;
+		lane->run_blocks = lane->run_extents = 0;
 		if (lane->disk != RING_RESCUE && plan->run_bytes)
 			/* relaxed: see look_at_disks() */
 			atomic_fetch_add_explicit(&session->disks[lane->disk].open_units, 1,
@@ -182,17 +185,33 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	return true;
 }
 
+/*
+ * Blocks that had to be handed on with little in them take as much of the ring as full ones, and the ring must hold a run for each
+ * disk. And whoever writes the run keeps its extents until it is durable.
+ */
+static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
+{
+	return lane->run_blocks * plan->block_bytes >= plan->run_bytes ||
+	       lane->run_extents + plan->extent_max > SEGMENT_PENDING_MAX / 2;
+}
+
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
 static void commit_block(struct lanes *lanes, struct lane *lane)
 {
 	struct session *session = lanes->session;
+	const struct layout_plan *plan = &session->plan;
 	struct block_label *label = ring_label(session->ring, lane->block);
 	bool is_last;
 
 	lane->file_offset += lane->fill;
 	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
+	lane->run_blocks++;
+	lane->run_extents += label->extent_count;
+	is_last = lane->run_left == 0 || is_run_full(plan, lane);
+	if (is_last && plan->is_run_a_file)
+		lane->file_left = 0;
 	label->is_file_end = lane->file_left == 0;
-	is_last = lane->run_left == 0 || lane->file_left == 0;
+	is_last = is_last || label->is_file_end;
 	if (lane->disk != RING_RESCUE)
 		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
 	if (lane->last == RING_NONE)
@@ -235,6 +254,26 @@ static void turn(struct lanes *lanes)
 	lanes->current = next == STRIPE_NOBODY ? (lanes->current + 1) % lanes->count : next;
 }
 
+/*
+ * The ring is full. When every disk that works waits for its run to go on, no block will ever come back: it happens when a disk
+ * fails and its runs, which fill the ring, wait for writers who are in the middle of others. So the open runs end here.
+ */
+static void end_runs_if_all_wait(struct lanes *lanes)
+{
+	const struct session *session = lanes->session;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		/* relaxed: a writer that has just got something ends a run a little early, no more */
+		if (disk_is_usable(&session->disks[i]) &&
+		    !atomic_load_explicit(&session->disks[i].is_waiting, memory_order_relaxed))
+			return;
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		retire_lane(lanes, &lanes->lanes[i]);
+		if (session->plan.is_run_a_file)
+			lanes->lanes[i].file_left = 0;
+	}
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -246,8 +285,11 @@ size_t lanes_room(struct lanes *lanes, void **data)
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
-	if (lane->block == RING_NONE && !begin_block(lanes, lane))
+	if (lane->block == RING_NONE && !begin_block(lanes, lane)) {
+		if (session->plan.is_held)
+			end_runs_if_all_wait(lanes);
 		return 0;
+	}
 	room = session->plan.block_bytes - lane->fill;
 	room = least(least(room, lane->unit_left), lane->file_left);
 	*data = (char *)ring_data(session->ring, lane->block) + lane->fill;

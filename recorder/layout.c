@@ -4,10 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "recorder/journal.h"
+#include "recorder/segment.h"
 
 #define DEFAULT_BLOCK (UINT64_C(4) << 20)
 #define LABEL_EXTENTS 16        /* room for a dozen losses of the source within one block */
@@ -83,7 +87,7 @@ static int plan_chunk(struct layout_plan *plan, const struct layout_request *req
 			 request->chunk_bytes, plan->block_bytes);
 		return -EINVAL;
 	}
-	if (plan->is_held && chunk * (request->disk_count + 1) > plan->ring_bytes) {
+	if (plan->is_held && chunk > plan->ring_bytes / (request->disk_count + 1)) {
 		snprintf(error, LAYOUT_ERROR_LEN,
 			 "chunks of %" PRIu64 " bytes for %u disks don't fit into a ring of %" PRIu64 " bytes: a chunk stays in the ring until it is safely on its disk; a larger --ring or a smaller --chunk",
 			 chunk, request->disk_count, plan->ring_bytes);
@@ -134,6 +138,12 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	plan->extent_max = LABEL_EXTENTS;
 	if (request->unit_bytes && request->disk_count > 1)
 		plan->extent_max += (uint32_t)(plan->block_bytes / request->unit_bytes) + 2;
+	if (plan->extent_max > SEGMENT_PENDING_MAX / 4) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "units of %" PRIu64 " bytes are too small for blocks of %" PRIu64 " bytes: at least a %" PRIu32 "th",
+			 request->unit_bytes, plan->block_bytes, SEGMENT_PENDING_MAX / 4 - LABEL_EXTENTS - 2);
+		return -EINVAL;
+	}
 	if (request->is_stream)
 		return 0;
 	ret = plan_chunk(plan, request, error);
@@ -152,10 +162,40 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	return 0;
 }
 
+/* The journal is JSON, which is UTF-8. */
+static bool is_utf8(const char *text)
+{
+	json_t *string = json_string(text);
+
+	json_decref(string);
+	return string != NULL;
+}
+
+/* What else can be wrong with a template whose conversions are right. */
+static const char *find_fault(const char *name_template, unsigned number_count, bool needs_number)
+{
+	char longest[LAYOUT_NAME_LEN];
+
+	if (!name_template[0])
+		return "empty";
+	if (number_count > 1)
+		return "more than one number";
+	if (needs_number && number_count == 0)
+		return "several files need a number: one %d or %0Nd";
+	if (strcmp(name_template, ".") == 0 || strcmp(name_template, "..") == 0)
+		return "a directory's name";
+	if (!is_utf8(name_template))
+		return "not UTF-8, which the journal needs";
+	layout_file_name(longest, name_template, UINT64_MAX, UINT64_MAX);
+	if (strlen(longest) + strlen(JOURNAL_PART_SUFFIX) > NAME_MAX)
+		return "too long for the name of a file";
+	return NULL;
+}
+
 int layout_check_template(const char *name_template, bool needs_number, char *error)
 {
 	unsigned number_count = 0;
-	const char *p;
+	const char *p, *fault;
 
 	for (p = name_template; *p; p++) {
 		if (*p == '/') {
@@ -183,14 +223,11 @@ int layout_check_template(const char *name_template, bool needs_number, char *er
 		}
 		number_count++;
 	}
-	if (number_count > 1 || (needs_number && number_count == 0) || p == name_template) {
-		snprintf(error, LAYOUT_ERROR_LEN, "template '%.200s': %s", name_template,
-			 number_count > 1 ? "more than one number" :
-			 p == name_template ? "empty" :
-					      "several files need a number: one %d or %0Nd");
-		return -EINVAL;
-	}
-	return 0;
+	fault = find_fault(name_template, number_count, needs_number);
+	if (!fault)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "template '%.200s': %s", name_template, fault);
+	return -EINVAL;
 }
 
 int layout_check_name(const char *name, char *error)
@@ -203,8 +240,10 @@ int layout_check_name(const char *name, char *error)
 		why = "readers of VBS recordings can't open a name with a '.' in it";
 	else if (strchr(name, '/'))
 		why = "it is a name, not a path; the directory is the target (-o)";
-	else if (strlen(name) > 150)
-		why = "it is longer than 150 characters";
+	else if (strlen(name) > LAYOUT_NAME_MAX)
+		why = "it is longer than 150 bytes";
+	else if (!is_utf8(name))
+		why = "it is not UTF-8, which the journal needs";
 	for (const char *p = name; *p && !why; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			why = "it has a control character";
@@ -216,7 +255,7 @@ int layout_check_name(const char *name, char *error)
 
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
 {
-	char escaped[2 * 150 + 1];
+	char escaped[2 * LAYOUT_NAME_MAX + 1];
 	size_t n = 0;
 
 	for (const char *p = name; *p && n + 2 < sizeof(escaped); p++) {
@@ -226,11 +265,11 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 	}
 	escaped[n] = '\0';
 	if (plan->kind == LAYOUT_VBS)
-		snprintf(buf, LAYOUT_NAME_LEN, "%.100s/%.100s.%%08d", escaped, escaped);
+		snprintf(buf, LAYOUT_NAME_LEN, "%s/%s.%%08d", escaped, escaped);
 	else if (plan->file_bytes)
-		snprintf(buf, LAYOUT_NAME_LEN, "%.200s.%%06d", escaped);
+		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d", escaped);
 	else
-		snprintf(buf, LAYOUT_NAME_LEN, "%.200s.raw", escaped);
+		snprintf(buf, LAYOUT_NAME_LEN, "%s.raw", escaped);
 }
 
 void layout_file_name(char *buf, const char *name_template, uint64_t number, uint64_t base)

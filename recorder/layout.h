@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAYOUT_NAME_LEN   256
+#define LAYOUT_NAME_LEN   1024          /* "<name>/<name>.%08d" with every '%' doubled, and a file's name behind that */
+#define LAYOUT_NAME_MAX   150           /* of a recording, in bytes: its files' names must fit into 255 */
 #define LAYOUT_ERROR_LEN  512
 #define LAYOUT_CHUNK_MAX  (UINT64_C(256) << 20)
 #define LAYOUT_ALIGN      UINT64_C(4096)
@@ -65,13 +66,13 @@ struct layout_plan {
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error);
 
 /**
- * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', nothing else
+ * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', UTF-8, short enough for a file's name
  * @needs_number: false: a plain name is fine too
  * Return: 0; -EINVAL with the sentence in @error (LAYOUT_ERROR_LEN).
  */
 int layout_check_template(const char *name_template, bool needs_number, char *error);
 
-/** layout_check_name() - a recording's name: no '.', no '/', not empty; @error as above. Return: 0; -EINVAL. */
+/** layout_check_name() - a recording's name: no '.', no '/', UTF-8, not empty, not long; @error as above. Return: 0; -EINVAL. */
 int layout_check_name(const char *name, char *error);
 
 /**

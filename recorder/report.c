@@ -229,6 +229,8 @@ static json_t *json_source(const struct session *session)
 	json_object_set_new(o, "received_bytes", number(account_get(&session->account.received_bytes)));
 	json_object_set_new(o, "lost_bytes", number(account_get(&session->account.source_lost_bytes)));
 	json_object_set_new(o, "estimated_bytes", number(account_get(&session->account.estimated_bytes)));
+	json_object_set_new(o, "missing_bytes",
+			    number(atomic_load_explicit(&session->missing_bytes, memory_order_relaxed)));
 	json_object_set_new(o, "device_ring_bytes", number(account_get(&stats->device_ring_bytes)));
 	json_object_set_new(o, "device_fill_max_bytes", number(account_get(&stats->device_fill_max_bytes)));
 	json_object_set_new(o, "marker_count", number(account_get(&stats->marker_count)));

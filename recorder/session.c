@@ -81,7 +81,9 @@ static int open_source(struct session *session, struct refusal *refusal)
 		.rate_bps = config->rate_bps,
 		.start_utc_ns = config->start_utc_ns,
 	};
-	int ret = source_open(&session->source, config->source_name, &source_config);
+	int ret = config->source_ops ? source_open_with(&session->source, config->source_ops, config->source_name,
+							&source_config) :
+				       source_open(&session->source, config->source_name, &source_config);
 
 	if (ret == 0)
 		return 0;
@@ -300,6 +302,7 @@ static int make_sink(struct session *session, struct disk *disk, struct refusal 
 		/* one endless file has its name at once; files with an end get it when they are whole */
 		.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
 		.use_direct = session->config.use_direct,
+		.io = session->config.io ? session->config.io[disk->number] : NULL,
 	};
 
 	if (sink_open(&disk->sink, &sink_config) < 0 ||
@@ -645,6 +648,8 @@ void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes
 		.is_estimated = is_estimated,
 	};
 
+	if (bytes == 0)
+		return;
 	account_gap(&session->account, &gap);
 	if (session->journal)
 		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause), gap.utc_ns,

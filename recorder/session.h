@@ -57,6 +57,7 @@ enum stop_reason {
 struct session_config {
 	const char *program;            /* for journal and report */
 	const char *source_name;
+	const struct source_ops *source_ops;    /* NULL = found by the name */
 	const char *const *targets;
 	const char *const *templates;   /* per target, or NULL: by layout and name; wr */
 	unsigned target_count;
@@ -77,6 +78,7 @@ struct session_config {
 	const uint64_t *target_file_bytes;      /* wr: file size per target, 0 = one file; NULL: file_bytes for all */
 	int numa_node;                  /* MEMORY_ANY_NODE = the source device's */
 	int64_t silence_ns;             /* say so when nothing came for that long */
+	const struct sink_io *const *io;        /* per target; NULL = the system's calls for all */
 };
 
 /* Who may change a disk's account: its writer; nobody, while the disk holds the writer; the supervisor, who took it over for good. */
@@ -178,6 +180,7 @@ struct session {
 	_Atomic int64_t last_data_ns;   /* reader: when something came last */
 	_Atomic int64_t stream_ended_ns;/* reader */
 	_Atomic int64_t longest_fill_ns;/* reader: longest time from one full block to the next */
+	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns;      /* reader: time a source that can wait had to */
 	_Atomic bool has_stream_ended;  /* reader: released after the last put */
 	_Atomic int reader_cpu;

@@ -47,7 +47,8 @@ struct account_sum session_sum(const struct session *session)
 	struct account_sum sum = { .written_bytes = session_written_bytes(session) };
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
-		sum.disk_bytes += account_get(&session->disks[i].lost_bytes);
+		sum.disk_bytes += account_get(&session->disks[i].lost_bytes) +
+				  account_get(&session->disks[i].forfeited_bytes);
 		sum.aborted_bytes += account_get(&session->disks[i].aborted_bytes);
 	}
 	return sum;
@@ -74,6 +75,12 @@ static bool have_keepers_settled(const struct session *session)
 		    !atomic_load_explicit(&session->disks[i].has_settled, memory_order_acquire))
 			return false;
 	return true;
+}
+
+/* Nothing changes any more: all threads are through but for the journal's last line. */
+static bool is_settled(const struct session *session)
+{
+	return session_has_ended(session) && have_keepers_settled(session);
 }
 
 static bool join_before(pthread_t thread, int64_t deadline_ns)
@@ -117,13 +124,38 @@ static void write_off_queues(struct session *session)
 }
 
 /*
+ * Takes the account of a disk over from its writer; false: the writer has ended. A writer that no disk holds is between two calls: it
+ * ends, or comes to the next one, in a moment.
+ */
+static bool take_over(struct disk *disk)
+{
+	int64_t deadline = units_monotonic_ns() + UNITS_NS_PER_S / 2;
+
+	while (!atomic_load_explicit(&disk->has_ended, memory_order_acquire)) {
+		struct timespec pause = { .tv_nsec = 1000000 };
+		int grip = GRIP_DISK;
+
+		/* acquire: pairs with into_disk() */
+		if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_SUPERVISOR, memory_order_acq_rel,
+							    memory_order_relaxed))
+			return true;
+		if (units_monotonic_ns() > deadline) {
+			atomic_store_explicit(&disk->grip, GRIP_SUPERVISOR, memory_order_release);
+			return true;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/*
  * A writer or keeper that the kernel holds. What it holds in the ring and what it has written but not synced is lost; its blocks
- * are never used again. The settle lock keeps a keeper that comes back at this very moment from counting it too.
+ * are never used again. A writer that comes back later counts nothing more, nor, by the settle lock, does a keeper.
  */
 static void write_off_disk(struct session *session, struct disk *disk)
 {
-	bool is_writer_held = disk->has_writer && !atomic_load_explicit(&disk->has_ended, memory_order_acquire);
-	uint64_t durable, lost, accepted;
+	bool is_writer_held = disk->has_writer && take_over(disk);
+	uint64_t rest;
 	char text[128];
 
 	if (!is_writer_held && atomic_load_explicit(&disk->has_settled, memory_order_acquire))
@@ -139,15 +171,13 @@ static void write_off_disk(struct session *session, struct disk *disk)
 				   cause_of_rest(session));
 	if (!session->plan.is_held) {
 		disk_forfeit(disk);
-		durable = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
-		lost = account_get(&disk->lost_bytes);
-		accepted = account_get(&disk->accepted_bytes);
 		/* its open segment: contiguous in the stream from open_offset on */
-		if (accepted > durable + lost) {
-			session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed),
-				    accepted - durable - lost, GAP_DISK, false);
-			account_add(&disk->lost_bytes, accepted - durable - lost);
-		}
+		rest = account_get(&disk->accepted_bytes) -
+		       atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed) -
+		       account_get(&disk->forfeited_bytes);
+		session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed), rest, GAP_DISK,
+			    false);
+		account_add(&disk->forfeited_bytes, rest);
 	}
 	pthread_mutex_unlock(&disk->settle_lock);
 }
@@ -229,12 +259,13 @@ static bool join_all(struct session *session, int64_t deadline_ns)
 bool session_end(struct session *session, int64_t patience_ns)
 {
 	int64_t deadline = units_monotonic_ns() + patience_ns;
-	bool has_ended = wait_until(session, session_has_ended, deadline);
+	bool has_ended = wait_until(session, is_settled, deadline - patience_ns / 4);
 
-	for (unsigned i = 0; i < session->disk_count; i++)
-		bell_ring(&session->disks[i].keeper_bell);
-	if (has_ended)
-		has_ended = wait_until(session, have_keepers_settled, deadline);
+	if (!has_ended) { /* who only waits for a disk that is held can finish */
+		atomic_store_explicit(&session->is_over, true, memory_order_release);
+		ring_wake_all(session->ring);
+		has_ended = wait_until(session, is_settled, deadline);
+	}
 	take_times(session);
 	write_off_queues(session);
 	for (unsigned i = 0; i < session->disk_count && !has_ended; i++)
@@ -269,6 +300,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 		if (!disk_is_usable(&session->disks[i]))
 			outcome = OUTCOME_DEGRADED;
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
+		outcome = OUTCOME_LOSS;
+	/* lost by the clock, position unknown; a source that can wait is only slow */
+	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) && !session->source->can_wait)
 		outcome = OUTCOME_LOSS;
 	if (session->error[0] || reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) || was_limit_missed(session))

@@ -358,13 +358,11 @@ static void write_run(struct disk *disk, uint32_t first)
 			return;
 		}
 		is_file_end = label->is_file_end;
-		if (is_held) {
-			next = next_block(disk, block);
-		} else { /* with one target each block is a run */
-			next = ring_next(session->ring, block);
-			hold(disk, RING_NONE);
+		if (!is_held)
+			hold(disk, RING_NONE); /* it is the disk's now */
+		next = next_block(disk, block);
+		if (!is_held)
 			ring_give_back(session->ring, block);
-		}
 		block = next;
 	} while (block != RING_END);
 	ret = complete_run(disk, is_file_end || session->plan.is_run_a_file);
