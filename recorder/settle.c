@@ -224,7 +224,8 @@ static void check_account(struct session *session)
 
 static void take_times(struct session *session)
 {
-	int64_t last = 0;
+	/* what comes after the stream's end and the last write is the sync */
+	int64_t last = atomic_load_explicit(&session->stream_ended_ns, memory_order_relaxed);
 
 	session->ended_ns = units_monotonic_ns();
 	for (unsigned i = 0; i < session->disk_count; i++) {

@@ -246,7 +246,7 @@ static void explain(const struct wr *wr)
 
 static void historical_report(const struct wr *wr, const struct session *session)
 {
-	int64_t last = 0, sync;
+	int64_t last = 0;
 	char line[WR_LINE_LEN];
 	double longest_fill = (double)atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed) / 1e9;
 
@@ -255,7 +255,6 @@ static void historical_report(const struct wr *wr, const struct session *session
 
 		last = written > last ? written : last;
 	}
-	sync = last ? session->ended_ns - last : 0;
 	if (last == 0)
 		last = session->ended_ns;
 	wr_report_line(line, session_written_bytes(session),
@@ -271,7 +270,7 @@ static void historical_report(const struct wr *wr, const struct session *session
 	fprintf(stderr, "%s\n", line);
 	fprintf(stderr, "vsib: big secondary ring buffer filled to %" PRIu64 " bytes\n",
 		ring_level(session->ring).high_water_bytes);
-	fprintf(stderr, "sync %f seconds.\n", (double)sync / 1e9);
+	fprintf(stderr, "sync %f seconds.\n", (double)session->sync_ns / 1e9);
 }
 
 static int finish(const struct wr *wr, struct session *session, struct report_file *json, bool is_free)
