@@ -14,6 +14,8 @@
 
 /* Lines are kept in pieces of this size until every journal has them. */
 #define PIECE_BYTES ((size_t)64 << 10)
+/* Room on the disk that a journal has ahead of what it says. */
+#define RESERVE_BYTES (UINT64_C(1) << 20)
 
 struct piece {
 	struct piece *next;
@@ -25,6 +27,7 @@ struct piece {
 struct copy {
 	int fd;                 /* -1 = not open, or given up */
 	uint64_t written;       /* bytes of the journal this copy has */
+	uint64_t reserved;      /* bytes of its file that have their room on the disk */
 };
 
 struct journal {
@@ -59,13 +62,39 @@ static void free_pieces(struct piece *piece)
 	}
 }
 
+/*
+ * The data may fill the disk, and the sink allocates ahead of them: what the journal has to say then, above all that the disk
+ * is full, needs room that is its own. Best effort: where this doesn't work, the journal has what is left.
+ */
+static void reserve(struct copy *copy)
+{
+	uint64_t bytes = RESERVE_BYTES;
+
+	if (copy->reserved >= copy->written + RESERVE_BYTES / 2)
+		return;
+	while (fallocate(copy->fd, FALLOC_FL_KEEP_SIZE, (off_t)copy->reserved, (off_t)bytes) < 0) {
+		bytes /= 2;
+		if (errno != ENOSPC || bytes < RESERVE_BYTES / 16)
+			return;
+	}
+	copy->reserved += bytes;
+}
+
+/* Gives the room back that was not used. */
+static void close_copy(struct copy *copy)
+{
+	if (ftruncate(copy->fd, (off_t)copy->written) == 0)
+		fdatasync(copy->fd);
+	close(copy->fd);
+}
+
 void journal_free(struct journal *journal)
 {
 	if (!journal)
 		return;
 	for (unsigned i = 0; i < journal->count; i++)
 		if (journal->copies[i].fd >= 0)
-			close(journal->copies[i].fd);
+			close_copy(&journal->copies[i]);
 	free_pieces(journal->first);
 	pthread_mutex_destroy(&journal->lock);
 	free(journal);
@@ -81,6 +110,7 @@ int journal_open(struct journal *journal, unsigned target, int dir_fd, const cha
 	pthread_mutex_lock(&journal->lock);
 	journal->copies[target].fd = fd;
 	pthread_mutex_unlock(&journal->lock);
+	reserve(&journal->copies[target]);
 	return 0;
 }
 
@@ -257,6 +287,7 @@ int journal_flush(struct journal *journal, unsigned target)
 
 	if (copy->fd < 0)
 		return -EBADF;
+	reserve(copy);
 	while ((len = next_bytes(journal, copy, &text)) > 0) {
 		ssize_t n = write(copy->fd, text, len);
 

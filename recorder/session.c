@@ -400,6 +400,16 @@ static json_t *json_path(const char *text)
 	return json_string(buf);
 }
 
+/* A journal is read from elsewhere and later: relative paths would mean nothing then. */
+static json_t *json_absolute(const char *path)
+{
+	char *absolute = realpath(path, NULL);
+	json_t *json = json_path(absolute ? absolute : path);
+
+	free(absolute);
+	return json;
+}
+
 static void say_start(struct session *session)
 {
 	const struct session_config *config = &session->config;
@@ -411,7 +421,7 @@ static void say_start(struct session *session)
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct target *target = &session->disks[i].target;
 
-		json_array_append_new(targets, json_pack("{so ss so ss}", "path", json_path(target->path), "fs_uuid",
+		json_array_append_new(targets, json_pack("{so ss so ss}", "path", json_absolute(target->path), "fs_uuid",
 							 target->fs_uuid, "device", json_path(target->device),
 							 "serial", target->serial));
 	}

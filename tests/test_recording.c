@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recordings built by hand, journal line by journal line, and read back through tools/recording.h and tools/gather.h.
- * Byte o of every stream is sample(o), so that a byte in the wrong place is seen.
+ * Recordings built by hand, journal line by journal line, and read back through tools/recording.h
+ * and tools/gather.h. Byte o of every stream is sample(o), so that a byte in the wrong place is
+ * seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,13 @@ struct kept {
 	char text[512];
 };
 
-static char top[256];           /* of one test; removed afterwards */
+static char top[256]; /* of one test; removed afterwards */
 static struct kept *all_kept;
 
-/* ---- building ------------------------------------------------------------------------------------ */
+/*
+ * ---- building
+ * ------------------------------------------------------------------------------------
+ */
 
 static unsigned char sample(uint64_t o)
 {
@@ -112,15 +116,18 @@ static void append_json(const char *path, json_t *line)
 	json_decref(line);
 }
 
-static void say_start(const char *journal, const char *layout, int pid, unsigned count, const char *const *targets)
+static void say_start(const char *journal, const char *layout, int pid, unsigned count,
+		      const char *const *targets)
 {
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s}", "path", targets[i], "fs_uuid", ""));
-	append_json(journal, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:i}", "type", "start", "schema",
-				       "vsib-journal/1", "name", "scan", "layout", layout, "stripe", "any", "targets",
-				       array, "utc", "2026-11-30T08:15:00.000000000Z", "host", "vlbi1", "pid", pid));
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s}", "path", targets[i], "fs_uuid", ""));
+	append_json(journal, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:i}", "type",
+				       "start", "schema", "vsib-journal/1", "name", "scan",
+				       "layout", layout, "stripe", "any", "targets", array, "utc",
+				       "2026-11-30T08:15:00.000000000Z", "host", "vlbi1", "pid", pid));
 }
 
 struct line {
@@ -138,29 +145,31 @@ static json_t *segment_line(const struct line *line)
 
 	snprintf(sum, sizeof(sum), "%016" PRIx64, (uint64_t)XXH3_64bits(buf, line->bytes));
 	free(buf);
-	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:s, s:s}", "type", "segment", "target", (int)line->target,
-			 "file", line->file, "file_offset", (json_int_t)line->file_offset, "bytes",
-			 (json_int_t)line->bytes, "stream_offset", (json_int_t)line->stream_offset, "xxh3", sum,
-			 "utc", "2026-11-30T08:15:00.000000000Z");
+	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:s, s:s}", "type", "segment", "target",
+			 (int)line->target, "file", line->file, "file_offset",
+			 (json_int_t)line->file_offset, "bytes", (json_int_t)line->bytes,
+			 "stream_offset", (json_int_t)line->stream_offset, "xxh3", sum, "utc",
+			 "2026-11-30T08:15:00.000000000Z");
 }
 
-static void say_segment(const char *journal, unsigned target, const char *file, uint64_t file_offset,
-			uint64_t stream_offset, size_t bytes)
+static void say_segment(const char *journal, unsigned target, const char *file,
+			uint64_t file_offset, uint64_t stream_offset, size_t bytes)
 {
-	append_json(journal, segment_line(&(struct line){target, file, file_offset, stream_offset, bytes}));
+	append_json(journal,
+		    segment_line(&(struct line){ target, file, file_offset, stream_offset, bytes }));
 }
 
 static void say_gap(const char *journal, uint64_t stream_offset, uint64_t bytes, const char *cause)
 {
 	append_json(journal, json_pack("{s:s, s:I, s:I, s:s, s:s}", "type", "gap", "stream_offset",
-				       (json_int_t)stream_offset, "bytes", (json_int_t)bytes, "cause", cause, "utc",
-				       "2026-11-30T08:15:00.000000000Z"));
+				       (json_int_t)stream_offset, "bytes", (json_int_t)bytes,
+				       "cause", cause, "utc", "2026-11-30T08:15:00.000000000Z"));
 }
 
 static void say_end(const char *journal, uint64_t stream_bytes)
 {
-	append_json(journal, json_pack("{s:s, s:s, s:i, s:I}", "type", "end", "outcome", "complete", "exit_status", 0,
-				       "stream_bytes", (json_int_t)stream_bytes));
+	append_json(journal, json_pack("{s:s, s:s, s:i, s:I}", "type", "end", "outcome", "complete",
+				       "exit_status", 0, "stream_bytes", (json_int_t)stream_bytes));
 }
 
 static void copy_file(const char *from, const char *to)
@@ -204,7 +213,7 @@ static int tear_down(void **state)
 /* d1, d2 with the chunks of scan turn about; the same journal in both. */
 static void build_vbs(unsigned chunks, bool has_end)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	const char *journal = at("d1/scan/scan.vsib.jsonl");
 	char file[64];
 
@@ -217,7 +226,8 @@ static void build_vbs(unsigned chunks, bool has_end)
 		snprintf(file, sizeof(file), "scan/scan.%08u", i);
 		write_samples(at("d%u/%s", i % 2 + 1, file), (uint64_t)i * CHUNK, CHUNK);
 		say_segment(journal, i % 2, file, 0, (uint64_t)i * CHUNK, CHUNK / 2);
-		say_segment(journal, i % 2, file, CHUNK / 2, (uint64_t)i * CHUNK + CHUNK / 2, CHUNK / 2);
+		say_segment(journal, i % 2, file, CHUNK / 2, (uint64_t)i * CHUNK + CHUNK / 2,
+			    CHUNK / 2);
 	}
 	if (has_end)
 		say_end(journal, (uint64_t)chunks * CHUNK);
@@ -227,7 +237,7 @@ static void build_vbs(unsigned chunks, bool has_end)
 /* One target, one file of @bytes in segments of CHUNK; no end line. Return: the journal's path. */
 static const char *build_raw(uint64_t bytes)
 {
-	const char *const targets[] = {at("d1")};
+	const char *const targets[] = { at("d1") };
 	const char *journal = at("d1/scan.vsib.jsonl");
 
 	make_dir(at("d1"));
@@ -238,12 +248,15 @@ static const char *build_raw(uint64_t bytes)
 	return journal;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/*
+ * ---- looking
+ * -------------------------------------------------------------------------------------
+ */
 
 static struct recording *open_ok(const char *path)
 {
 	struct recording *recording;
-	int ret = recording_open(&recording, &(struct recording_query){.recording = path});
+	int ret = recording_open(&recording, &(struct recording_query){ .recording = path });
 
 	if (ret < 0)
 		fail_msg("%s: %s", path, recording_error(recording));
@@ -253,8 +266,9 @@ static struct recording *open_ok(const char *path)
 static struct recording *open_at(const char *path, size_t count, const char *const *targets)
 {
 	struct recording *recording;
-	int ret = recording_open(&recording, &(struct recording_query){.recording = path, .targets = targets,
-								      .target_count = count});
+	int ret = recording_open(&recording, &(struct recording_query){ .recording = path,
+									.targets = targets,
+									.target_count = count });
 
 	if (ret < 0)
 		fail_msg("%s: %s", path, recording_error(recording));
@@ -264,8 +278,9 @@ static struct recording *open_at(const char *path, size_t count, const char *con
 static struct recording *open_names(size_t count, const char *const *targets)
 {
 	struct recording *recording;
-	int ret = recording_open(&recording, &(struct recording_query){.name = "scan", .targets = targets,
-								      .target_count = count});
+	int ret = recording_open(&recording, &(struct recording_query){ .name = "scan",
+									.targets = targets,
+									.target_count = count });
 
 	if (ret < 0)
 		fail_msg("%s", recording_error(recording));
@@ -283,7 +298,10 @@ static void open_fails(const struct recording_query *query, int wanted, const ch
 	recording_free(recording);
 }
 
-/* All pieces in turn: no byte twice, none left out, and data are the stream's. Return: bytes of data. */
+/*
+ * All pieces in turn: no byte twice, none left out, and data are the stream's. Return: bytes of
+ * data.
+ */
 static uint64_t check_stream(struct recording *recording, uint64_t from)
 {
 	struct recording_piece piece;
@@ -299,10 +317,12 @@ static uint64_t check_stream(struct recording *recording, uint64_t from)
 		assert_true(piece.fd >= 0);
 		assert_true(piece.bytes > 0 && piece.bytes < 1 << 24);
 		buf = malloc(piece.bytes);
-		assert_int_equal(pread(piece.fd, buf, piece.bytes, (off_t)piece.file_offset), (ssize_t)piece.bytes);
+		assert_int_equal(pread(piece.fd, buf, piece.bytes, (off_t)piece.file_offset),
+				 (ssize_t)piece.bytes);
 		for (uint64_t i = 0; i < piece.bytes; i++)
 			if (buf[i] != sample(piece.stream_offset + i))
-				fail_msg("%s: stream byte %" PRIu64 " is wrong", piece.file, piece.stream_offset + i);
+				fail_msg("%s: stream byte %" PRIu64 " is wrong", piece.file,
+					 piece.stream_offset + i);
 		free(buf);
 		assert_int_equal(recording_verify(&piece), 0);
 		data += piece.bytes;
@@ -337,7 +357,8 @@ static void check_gaps(struct recording *recording, const struct gap *gaps, size
 	assert_int_equal(recording_info(recording)->gap_count, count);
 }
 
-static void check_missing(struct recording *recording, const char *file, uint64_t stream_offset, uint64_t bytes)
+static void check_missing(struct recording *recording, const char *file, uint64_t stream_offset,
+			  uint64_t bytes)
 {
 	const struct recording_missing *missing;
 	size_t count;
@@ -384,7 +405,10 @@ static bool has_note(struct recording *recording, const char *word)
 	return false;
 }
 
-/* ---- with a journal ------------------------------------------------------------------------------ */
+/*
+ * ---- with a journal
+ * ------------------------------------------------------------------------------
+ */
 
 static void chunks_on_two_targets_come_in_the_order_of_the_stream(void **state)
 {
@@ -402,7 +426,7 @@ static void chunks_on_two_targets_come_in_the_order_of_the_stream(void **state)
 
 static void every_way_to_name_a_recording_finds_it(void **state)
 {
-	const char *const targets[] = {at("d2"), at("d1")};
+	const char *const targets[] = { at("d2"), at("d1") };
 	struct recording *recording;
 
 	(void)state;
@@ -420,7 +444,7 @@ static void every_way_to_name_a_recording_finds_it(void **state)
 
 static void segments_out_of_order_in_the_journal_are_sorted(void **state)
 {
-	const char *const targets[] = {at("d1")};
+	const char *const targets[] = { at("d1") };
 	const char *journal = at("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
@@ -442,10 +466,11 @@ static void segments_out_of_order_in_the_journal_are_sorted(void **state)
 static void gaps_come_with_their_causes_and_the_end_line_tells_the_tail(void **state)
 {
 	static const struct gap gaps[] = {
-		{0, 100, RECORDING_SOURCE},     {600, 400, RECORDING_OVERFLOW}, {1000, 50, RECORDING_DISK},
-		{1050, 50, RECORDING_UNKNOWN},  {1100, 20, RECORDING_ABORTED},  {1620, 380, RECORDING_UNKNOWN},
+		{ 0, 100, RECORDING_SOURCE },    { 600, 400, RECORDING_OVERFLOW },
+		{ 1000, 50, RECORDING_DISK },    { 1050, 50, RECORDING_UNKNOWN },
+		{ 1100, 20, RECORDING_ABORTED }, { 1620, 380, RECORDING_UNKNOWN },
 	};
-	const char *const targets[] = {at("d1")};
+	const char *const targets[] = { at("d1") };
 	const char *journal = at("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
@@ -470,17 +495,21 @@ static void gaps_come_with_their_causes_and_the_end_line_tells_the_tail(void **s
 
 static void data_count_more_than_a_gap_line_over_them(void **state)
 {
-	static const struct gap gaps[] = {{CHUNK, 100, RECORDING_OVERFLOW}};
+	static const struct gap gaps[] = {
+		{ CHUNK, 100, RECORDING_OVERFLOW },
+		{ CHUNK + 100, 50, RECORDING_DISK },
+	};
 	const char *journal = build_raw(CHUNK);
 	struct recording *recording;
 
 	(void)state;
 	say_gap(journal, CHUNK - 500, 600, "overflow");
 	say_gap(journal, CHUNK + 20, 30, "disk");
-	say_end(journal, CHUNK + 100);
+	say_gap(journal, CHUNK + 50, 100, "disk");
+	say_end(journal, CHUNK + 150);
 	recording = open_ok(at("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
-	check_gaps(recording, gaps, 1);
+	check_gaps(recording, gaps, 2);
 	recording_free(recording);
 }
 
@@ -550,7 +579,8 @@ static void the_longest_valid_journal_wins(void **state)
 	build_vbs(6, true);
 	/* d1's is longer, but broken early; d2's is shorter, and better */
 	write_bytes(at("d1/scan/scan.vsib.jsonl"), "", 0, false);
-	say_start(at("d1/scan/scan.vsib.jsonl"), "vbs", 100, 2, (const char *const[]){at("d1"), at("d2")});
+	say_start(at("d1/scan/scan.vsib.jsonl"), "vbs", 100, 2,
+		  (const char *const[]){ at("d1"), at("d2") });
 	append_text(at("d1/scan/scan.vsib.jsonl"), "garbage\n");
 	for (int i = 0; i < 200; i++)
 		say_segment(at("d1/scan/scan.vsib.jsonl"), 0, "scan/scan.00000000", 0, 0, 10);
@@ -569,7 +599,7 @@ static void an_empty_journal_beside_a_good_one_does_no_harm_but_is_said(void **s
 	(void)state;
 	build_vbs(4, true);
 	write_bytes(at("d1/scan/scan.vsib.jsonl"), "", 0, false);
-	recording = open_at(at("d1/scan"), 1, (const char *const[]){at("d2")});
+	recording = open_at(at("d1/scan"), 1, (const char *const[]){ at("d2") });
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	assert_true(has_note(recording, "no start line"));
 	recording_free(recording);
@@ -577,14 +607,14 @@ static void an_empty_journal_beside_a_good_one_does_no_harm_but_is_said(void **s
 
 static void two_recordings_of_one_name_are_trouble(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 
 	(void)state;
 	build_raw(CHUNK);
 	make_dir(at("d2"));
 	say_start(at("d2/scan.vsib.jsonl"), "raw", 101, 1, targets + 1);
-	open_fails(&(struct recording_query){.name = "scan", .targets = targets, .target_count = 2}, -EBADMSG,
-		   "different recordings");
+	open_fails(&(struct recording_query){ .name = "scan", .targets = targets, .target_count = 2 },
+		   -EBADMSG, "different recordings");
 }
 
 static void a_target_of_another_recording_is_not_used(void **state)
@@ -594,7 +624,7 @@ static void a_target_of_another_recording_is_not_used(void **state)
 	(void)state;
 	build_vbs(4, true);
 	write_bytes(at("d2/scan/scan.vsib.jsonl"), "", 0, false);
-	say_start(at("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1, (const char *const[]){at("d2")});
+	say_start(at("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1, (const char *const[]){ at("d2") });
 	recording = open_ok(at("d1/scan"));
 	assert_true(has_note(recording, "another recording of that name"));
 	assert_int_equal(check_stream(recording, 0), 2 * CHUNK);
@@ -603,7 +633,7 @@ static void a_target_of_another_recording_is_not_used(void **state)
 
 static void a_missing_piece_is_named_with_its_place_in_the_stream(void **state)
 {
-	static const struct gap gaps[] = {{CHUNK, CHUNK, RECORDING_MISSING}};
+	static const struct gap gaps[] = { { CHUNK, CHUNK, RECORDING_MISSING } };
 	struct recording *recording;
 
 	(void)state;
@@ -618,7 +648,7 @@ static void a_missing_piece_is_named_with_its_place_in_the_stream(void **state)
 
 static void of_a_short_file_what_is_there_is_given(void **state)
 {
-	static const struct gap gaps[] = {{2 * CHUNK + 300, CHUNK - 300, RECORDING_MISSING}};
+	static const struct gap gaps[] = { { 2 * CHUNK + 300, CHUNK - 300, RECORDING_MISSING } };
 	struct recording *recording;
 
 	(void)state;
@@ -692,7 +722,7 @@ static void files_the_journal_does_not_name_are_named_and_not_used(void **state)
 
 static void a_chunk_rewritten_on_another_target_is_read_there(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	const char *journal = at("d2/scan/scan.vsib.jsonl");
 	struct recording *recording;
 
@@ -731,7 +761,7 @@ static void a_moved_target_is_found_when_it_is_named(void **state)
 	recording = open_ok(at("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	recording_free(recording);
-	recording = open_at(at("d1/scan"), 1, (const char *const[]){at("elsewhere/usb")});
+	recording = open_at(at("d1/scan"), 1, (const char *const[]){ at("elsewhere/usb") });
 	assert_int_equal(check_stream(recording, 0), 6 * CHUNK);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -768,8 +798,8 @@ static void chunks_collected_in_one_directory_are_found(void **state)
 
 static void equal_names_on_swapped_targets_are_told_apart_by_their_checksums(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
-	const char *const moved[] = {at("m/x"), at("m/y")};
+	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const moved[] = { at("m/x"), at("m/y") };
 	const char *journal = at("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
@@ -801,7 +831,9 @@ static void equal_names_on_swapped_targets_are_told_apart_by_their_checksums(voi
 
 static void reading_can_begin_anywhere(void **state)
 {
-	static const uint64_t places[] = {0, 1, CHUNK / 2 - 1, CHUNK / 2, CHUNK, 3 * CHUNK + 7, 5 * CHUNK - 1};
+	static const uint64_t places[] = {
+		0, 1, CHUNK / 2 - 1, CHUNK / 2, CHUNK, 3 * CHUNK + 7, 5 * CHUNK - 1
+	};
 	struct recording *recording;
 	struct recording_piece piece;
 
@@ -850,7 +882,10 @@ static void more_files_than_may_be_open_are_read(void **state)
 	recording_free(recording);
 }
 
-/* ---- without a journal --------------------------------------------------------------------------- */
+/*
+ * ---- without a journal
+ * ---------------------------------------------------------------------------
+ */
 
 static void build_chunks(unsigned from, unsigned to)
 {
@@ -864,13 +899,13 @@ static void build_chunks(unsigned from, unsigned to)
 
 static void without_a_journal_the_numbers_give_the_order(void **state)
 {
-	const char *const targets[] = {at("d2"), at("d1")};
+	const char *const targets[] = { at("d2"), at("d1") };
 	struct recording *recording;
 
 	(void)state;
 	build_chunks(0, 12);
-	write_samples(at("d1/scan/scan.00000012"), 12 * CHUNK, 100);    /* the last is shorter */
-	write_samples(at("d1/scan/scan.000000012"), 0, 100);            /* nine digits: not a chunk */
+	write_samples(at("d1/scan/scan.00000012"), 12 * CHUNK, 100); /* the last is shorter */
+	write_samples(at("d1/scan/scan.000000012"), 0, 100);         /* nine digits: not a chunk */
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 12 * CHUNK + 100);
 	check_nothing_missing(recording);
@@ -897,13 +932,14 @@ static void raw_files_and_a_single_one_are_found_by_name(void **state)
 	recording_free(recording);
 
 	write_samples(at("d1/scan.raw"), 0, 777);
-	open_fails(&(struct recording_query){.recording = at("d1/scan")}, -EBADMSG, "more than one kind");
+	open_fails(&(struct recording_query){ .recording = at("d1/scan") }, -EBADMSG,
+		   "more than one kind");
 }
 
 static void missing_numbers_are_named_and_have_the_length_of_the_others(void **state)
 {
-	static const struct gap gaps[] = {{4 * CHUNK, 3 * CHUNK, RECORDING_MISSING}};
-	const char *const targets[] = {at("d1"), at("d2")};
+	static const struct gap gaps[] = { { 4 * CHUNK, 3 * CHUNK, RECORDING_MISSING } };
+	const char *const targets[] = { at("d1"), at("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -919,7 +955,7 @@ static void missing_numbers_are_named_and_have_the_length_of_the_others(void **s
 
 static void the_first_numbers_can_be_missing_too(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -932,7 +968,7 @@ static void the_first_numbers_can_be_missing_too(void **state)
 
 static void missing_numbers_among_unequal_files_have_no_known_length(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	struct recording_piece piece;
 	struct recording *recording;
 
@@ -953,7 +989,7 @@ static void missing_numbers_among_unequal_files_have_no_known_length(void **stat
 
 static void equal_numbers_with_equal_bytes_are_used_once(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -968,8 +1004,8 @@ static void equal_numbers_with_equal_bytes_are_used_once(void **state)
 
 static void equal_numbers_with_different_bytes_are_trouble(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
-	const struct recording_query query = {.name = "scan", .targets = targets, .target_count = 2};
+	const char *const targets[] = { at("d1"), at("d2") };
+	const struct recording_query query = { .name = "scan", .targets = targets, .target_count = 2 };
 
 	(void)state;
 	build_chunks(0, 4);
@@ -981,7 +1017,7 @@ static void equal_numbers_with_different_bytes_are_trouble(void **state)
 
 static void part_files_without_a_journal_are_named_and_not_used(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -1002,21 +1038,30 @@ static void part_files_without_a_journal_are_named_and_not_used(void **state)
 
 static void what_is_not_there_is_said(void **state)
 {
-	const char *const targets[] = {at("d1"), at("d9")};
+	const char *const targets[] = { at("d1"), at("d9") };
 
 	(void)state;
 	make_dir(at("d1"));
-	open_fails(&(struct recording_query){.recording = at("d1/scan")}, -ENOENT, "no recording scan");
-	open_fails(&(struct recording_query){.name = "scan", .targets = targets, .target_count = 2}, -ENOENT, "d9");
-	open_fails(&(struct recording_query){.recording = at("d9/scan")}, -ENOENT, "d9");
-	open_fails(&(struct recording_query){.recording = ".."}, -EINVAL, "not the name");
-	open_fails(&(struct recording_query){.recording = "/"}, -EINVAL, "not the name");
-	open_fails(&(struct recording_query){.name = "", .targets = targets, .target_count = 1}, -EINVAL, "");
+	open_fails(&(struct recording_query){ .recording = at("d1/scan") }, -ENOENT,
+		   "no recording scan");
+	open_fails(&(struct recording_query){ .name = "scan", .targets = targets, .target_count = 2 },
+		   -ENOENT, "d9");
+	open_fails(&(struct recording_query){ .recording = at("d9/scan") }, -ENOENT, "d9");
+	open_fails(&(struct recording_query){ .recording = ".." }, -EINVAL, "not the name");
+	open_fails(&(struct recording_query){ .recording = "/" }, -EINVAL, "not the name");
+	open_fails(&(struct recording_query){ .name = "", .targets = targets, .target_count = 1 },
+		   -EINVAL, "");
 }
 
-/* ---- units in turn ------------------------------------------------------------------------------- */
+/*
+ * ---- units in turn
+ * -------------------------------------------------------------------------------
+ */
 
-/* @total bytes in units of 100 over @dirs directories, @per_file units a file; numbers go up by @step from @first. */
+/*
+ * @total bytes in units of 100 over @dirs directories, @per_file units a file; numbers go up by
+ * @step from @first.
+ */
 static void build_round(unsigned dirs, uint64_t total, unsigned per_file, unsigned step)
 {
 	for (unsigned k = 0; k < dirs; k++)
@@ -1026,8 +1071,9 @@ static void build_round(unsigned dirs, uint64_t total, unsigned per_file, unsign
 		unsigned k = (unsigned)(unit % dirs);
 		unsigned char *buf = samples(o, len);
 
-		write_bytes(at("r%u/t%06u", k, (unsigned)(unit / dirs / per_file) * step + (step > 1 ? k : 0)), buf,
-			    len, true);
+		write_bytes(at("r%u/t%06u", k,
+			       (unsigned)(unit / dirs / per_file) * step + (step > 1 ? k : 0)),
+			    buf, len, true);
 		free(buf);
 	}
 }
@@ -1051,14 +1097,14 @@ static struct recording *open_round(unsigned dirs)
 
 static void units_come_in_turn_and_a_short_last_one_is_fine(void **state)
 {
-	static const uint64_t totals[] = {1, 99, 100, 101, 700, 750, 3000, 3050};
+	static const uint64_t totals[] = { 1, 99, 100, 101, 700, 750, 3000, 3050 };
 	struct recording *recording;
 	size_t count;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
 		if (totals[i] < 201)
-			continue;       /* a directory without a file is "no such file", below */
+			continue; /* a directory without a file is "no such file", below */
 		build_round(3, totals[i], 4, 1);
 		recording = open_round(3);
 		assert_int_equal(check_stream(recording, 0), totals[i]);
@@ -1127,7 +1173,7 @@ static void a_directory_that_ends_early_is_said(void **state)
 
 static void plain_names_and_odd_templates(void **state)
 {
-	const char *templates[] = {at("r0/whole"), at("r1/whole")};
+	const char *templates[] = { at("r0/whole"), at("r1/whole") };
 	struct recording *recording;
 	struct sequence sequence;
 	uint64_t number;
@@ -1166,12 +1212,15 @@ static void plain_names_and_odd_templates(void **state)
 	assert_int_equal(sequence_parse(&sequence, "%"), -EINVAL);
 }
 
-/* ---- gathering ----------------------------------------------------------------------------------- */
+/*
+ * ---- gathering
+ * -----------------------------------------------------------------------------------
+ */
 
 struct heard {
 	unsigned count[GATHER_COPY + 1];
 	struct recording_piece last[GATHER_COPY + 1];
-	char file[256];         /* of the last bad one */
+	char file[256]; /* of the last bad one */
 };
 
 static void hear(void *context, const struct gather_event *event)
@@ -1183,7 +1232,8 @@ static void hear(void *context, const struct gather_event *event)
 		return;
 	heard->last[event->what] = *event->piece;
 	if (event->what == GATHER_BAD_SUM)
-		snprintf(heard->file, sizeof(heard->file), "%s/%s", event->piece->target, event->piece->file);
+		snprintf(heard->file, sizeof(heard->file), "%s/%s", event->piece->target,
+			 event->piece->file);
 }
 
 struct gathered {
@@ -1193,9 +1243,12 @@ struct gathered {
 	struct heard heard;
 };
 
-static void gather(struct recording *recording, enum gather_fill fill, bool is_strict, struct gathered *gathered)
+static void gather(struct recording *recording, enum gather_fill fill, bool is_strict,
+		   struct gathered *gathered)
 {
-	struct gather_config config = {.fill = fill, .is_strict = is_strict, .say = hear, .context = &gathered->heard};
+	struct gather_config config = {
+		.fill = fill, .is_strict = is_strict, .say = hear, .context = &gathered->heard
+	};
 	struct stat st;
 
 	memset(gathered, 0, sizeof(*gathered));
@@ -1210,12 +1263,14 @@ static void gather(struct recording *recording, enum gather_fill fill, bool is_s
 	close(config.fd);
 }
 
-static void check_samples(const struct gathered *gathered, size_t at_byte, uint64_t stream_offset, size_t bytes)
+static void check_samples(const struct gathered *gathered, size_t at_byte, uint64_t stream_offset,
+			  size_t bytes)
 {
 	assert_true(at_byte + bytes <= gathered->len);
 	for (size_t i = 0; i < bytes; i++)
 		if (gathered->bytes[at_byte + i] != sample(stream_offset + i))
-			fail_msg("byte %zu is not the stream's %" PRIu64, at_byte + i, stream_offset + i);
+			fail_msg("byte %zu is not the stream's %" PRIu64, at_byte + i,
+				 stream_offset + i);
 }
 
 static void spoil(const char *path, off_t offset)
@@ -1247,7 +1302,7 @@ static void what_is_gathered_is_the_stream(void **state)
 
 static void gaps_are_closed_up_or_filled_with_the_pattern(void **state)
 {
-	static const unsigned char pattern[4] = {0x44, 0x33, 0x22, 0x11};
+	static const unsigned char pattern[4] = { 0x44, 0x33, 0x22, 0x11 };
 	const char *journal = build_raw(1003);
 	struct recording *recording;
 	struct gathered gathered;
@@ -1318,7 +1373,7 @@ static void a_bad_checksum_is_found_at_its_place(void **state)
 
 static void build_copies(void)
 {
-	const char *const targets[] = {at("d1"), at("d2")};
+	const char *const targets[] = { at("d1"), at("d2") };
 	const char *journal = at("d1/scan/scan.vsib.jsonl");
 
 	make_dir(at("d1"));
@@ -1403,7 +1458,7 @@ static void a_file_that_shrinks_meanwhile_leaves_a_gap(void **state)
 
 static void a_piece_larger_than_the_buffer_is_copied_whole(void **state)
 {
-	const char *const targets[] = {at("d1")};
+	const char *const targets[] = { at("d1") };
 	const char *journal = at("d1/scan.vsib.jsonl");
 	const size_t large = 9 * 1024 * 1024 + 5;
 	struct recording *recording;
@@ -1425,7 +1480,10 @@ static void a_piece_larger_than_the_buffer_is_copied_whole(void **state)
 	recording_free(recording);
 }
 
-/* ---- input that means harm ----------------------------------------------------------------------- */
+/*
+ * ---- input that means harm
+ * -----------------------------------------------------------------------
+ */
 
 static void say_evil(const char *journal, const char *rest)
 {
@@ -1468,7 +1526,8 @@ static void impossible_lines_are_left_out_and_said(void **state)
 	append_text(journal, "{\"type\":[1,2],\"bytes\":null}\n{}\n");
 	recording = open_ok(at("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
-	assert_int_equal(recording_info(recording)->history->invalid_count, sizeof(lines) / sizeof(lines[0]) + 4);
+	assert_int_equal(recording_info(recording)->history->invalid_count,
+			 sizeof(lines) / sizeof(lines[0]) + 4);
 	assert_true(recording_info(recording)->has_trouble);
 	recording_free(recording);
 }
@@ -1480,7 +1539,8 @@ static void huge_claims_are_gaps_not_memory(void **state)
 
 	(void)state;
 	say_gap(journal, CHUNK, INT64_MAX - 2 * CHUNK, "overflow");
-	say_evil(journal, "\"file\":\"big\",\"file_offset\":9000000000000000000,\"bytes\":1000,\"stream_offset\":8000");
+	say_evil(journal,
+		 "\"file\":\"big\",\"file_offset\":9000000000000000000,\"bytes\":1000,\"stream_offset\":8000");
 	say_end(journal, INT64_MAX);
 	recording = open_ok(at("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
@@ -1524,10 +1584,10 @@ static void a_line_of_any_length_is_survived(void **state)
 	recording_free(recording);
 	memset(text, '[', len);
 	write_bytes(journal, text, len, false);
-	open_fails(&(struct recording_query){.recording = journal}, -EBADMSG, "no start line");
+	open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "no start line");
 	write_bytes(journal, text, 900000, false);
 	append_text(journal, "\n");
-	open_fails(&(struct recording_query){.recording = journal}, -EBADMSG, "no start line");
+	open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "no start line");
 	free(text);
 }
 
@@ -1558,7 +1618,7 @@ static void things_that_are_not_files_are_named_and_do_not_hang(void **state)
 
 	unlink(at("d1/scan/scan.vsib.jsonl"));
 	unlink(at("d2/scan/scan.vsib.jsonl"));
-	recording = open_names(2, (const char *const[]){at("d1"), at("d2")});
+	recording = open_names(2, (const char *const[]){ at("d1"), at("d2") });
 	assert_int_equal(recording_info(recording)->data_bytes, CHUNK);
 	assert_true(recording_info(recording)->is_incomplete);
 	recording_free(recording);
@@ -1576,7 +1636,7 @@ static void a_journal_that_is_no_file_does_not_hang(void **state)
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_true(recording_info(recording)->has_trouble);
 	recording_free(recording);
-	open_fails(&(struct recording_query){.recording = at("d1/scan.vsib.jsonl")}, -ENOENT, "");
+	open_fails(&(struct recording_query){ .recording = at("d1/scan.vsib.jsonl") }, -ENOENT, "");
 }
 
 static void a_folder_that_leads_away_is_not_followed(void **state)
@@ -1588,7 +1648,7 @@ static void a_folder_that_leads_away_is_not_followed(void **state)
 	build_vbs(2, true);
 	make_dir(at("d3"));
 	assert_int_equal(symlink(at("d1/scan"), at("d3/scan")), 0);
-	ret = recording_open(&recording, &(struct recording_query){.recording = at("d3/scan")});
+	ret = recording_open(&recording, &(struct recording_query){ .recording = at("d3/scan") });
 	assert_true(ret < 0);
 	assert_non_null(strstr(recording_error(recording), "symbolic link"));
 	recording_free(recording);
@@ -1596,7 +1656,7 @@ static void a_folder_that_leads_away_is_not_followed(void **state)
 
 static void a_journal_alone_does_not_make_other_places_be_read(void **state)
 {
-	const char *const targets[] = {at("d1"), at("home"), "../../home", "/etc"};
+	const char *const targets[] = { at("d1"), at("home"), "../../home", "/etc" };
 	const char *journal = at("d1/scan.vsib.jsonl");
 	const struct recording_missing *missing;
 	struct recording *recording;
@@ -1626,7 +1686,11 @@ static void start_lines_that_mean_harm_are_refused(void **state)
 		"{\"type\":\"start\",\"schema\":\"vsib-journal/1\"}\n",
 		"{\"type\":\"start\",\"schema\":\"vsib-journal/2\",\"name\":\"scan\"}\n",
 		"{\"type\":\"segment\",\"schema\":\"vsib-journal/1\",\"name\":\"scan\"}\n",
-		"[]\n", "null\n", "\n", "", "\"\n",
+		"[]\n",
+		"null\n",
+		"\n",
+		"",
+		"\"\n",
 	};
 	const char *journal = at("d1/x.jsonl");
 
@@ -1634,16 +1698,21 @@ static void start_lines_that_mean_harm_are_refused(void **state)
 	make_dir(at("d1"));
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		write_bytes(journal, starts[i], strlen(starts[i]), false);
-		open_fails(&(struct recording_query){.recording = journal}, -EBADMSG, "not used");
+		open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "not used");
 	}
 	write_bytes(journal, "", 0, false);
-	append_text(journal, "{\"type\":\"start\",\"schema\":\"vsib-journal/1\",\"name\":\"scan\",\"targets\":{\"a\":1}}\n");
-	append_text(journal, "{\"type\":\"segment\",\"target\":0,\"file\":\"f\",\"file_offset\":0,\"bytes\":1,\"stream_offset\":0}\n");
+	append_text(journal,
+		    "{\"type\":\"start\",\"schema\":\"vsib-journal/1\",\"name\":\"scan\",\"targets\":{\"a\":1}}\n");
+	append_text(journal,
+		    "{\"type\":\"segment\",\"target\":0,\"file\":\"f\",\"file_offset\":0,\"bytes\":1,\"stream_offset\":0}\n");
 	append_text(journal, "{\"type\":\"end\",\"stream_bytes\":0}\n");
 	recording_free(open_ok(journal));
 }
 
-/* Bytes changed at random: whatever it makes of them, it ends, and each byte of the stream comes once. */
+/*
+ * Bytes changed at random: whatever it makes of them, it ends, and each byte of the stream comes
+ * once.
+ */
 static void a_journal_with_random_damage_is_survived(void **state)
 {
 	const char *journal;
@@ -1670,10 +1739,12 @@ static void a_journal_with_random_damage_is_survived(void **state)
 			random ^= random << 13;
 			random ^= random >> 7;
 			random ^= random << 17;
-			damaged[random % (uint64_t)len] = turn % 2 ? (char)('0' + (random >> 40) % 10) : (char)(random >> 32);
+			damaged[random % (uint64_t)len] =
+				turn % 2 ? (char)('0' + (random >> 40) % 10) : (char)(random >> 32);
 		}
 		write_bytes(at("d1/scan/scan.vsib.jsonl"), damaged, (size_t)len, false);
-		if (recording_open(&recording, &(struct recording_query){.recording = at("d1/scan")}) == 0)
+		if (recording_open(&recording,
+				   &(struct recording_query){ .recording = at("d1/scan") }) == 0)
 			while (recording_next(recording, &piece) == 1) {
 				assert_int_equal(piece.stream_offset, position);
 				position += piece.bytes;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recorders that answer, that are silent, that are gone and that talk nonsense, as tools/observe.h sees them; the runtime directory. */
+/*
+ * Recorders that answer, that are silent, that are gone and that talk nonsense, as tools/observe.h
+ * sees them; the runtime directory.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,7 +26,7 @@
 
 struct server {
 	int fd;
-	const char *answer;     /* NULL: accepts nothing */
+	const char *answer; /* NULL: accepts nothing */
 	struct sockaddr_un address;
 	pthread_t thread;
 };
@@ -67,7 +70,8 @@ static void start_server(struct server *server, const char *name, long pid, cons
 	server->answer = answer;
 	assert_int_equal(runtime_address(&server->address, dir, name, pid), 0);
 	server->fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert_int_equal(bind(server->fd, (struct sockaddr *)&server->address, sizeof(server->address)), 0);
+	assert_int_equal(
+		bind(server->fd, (struct sockaddr *)&server->address, sizeof(server->address)), 0);
 	assert_int_equal(listen(server->fd, 1), 0);
 	if (answer)
 		assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
@@ -162,7 +166,7 @@ static void a_silent_recorder_is_waited_for_two_seconds(void **state)
 
 static void nonsense_is_not_believed(void **state)
 {
-	static const char *const answers[] = {"hello", "[1,2]", "{\"a\":", "", "{\"a\":1}{\"b\":2}"};
+	static const char *const answers[] = { "hello", "[1,2]", "{\"a\":", "", "{\"a\":1}{\"b\":2}" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -251,7 +255,7 @@ static void another_users_directory_in_tmp_is_not_trusted(void **state)
 	snprintf(path, sizeof(path), "/tmp/vsib-%u", (unsigned)user);
 	unsetenv("VSIB_RUNTIME_DIR");
 	unsetenv("XDG_RUNTIME_DIR");
-	assert_int_equal(mkdir(path, 0700), 0);         /* root's, not the user's */
+	assert_int_equal(mkdir(path, 0700), 0); /* root's, not the user's */
 	assert_int_equal(seteuid(user), 0);
 	assert_int_equal(runtime_dir(buf, sizeof(buf), true), -EPERM);
 	assert_string_equal(buf, path);
@@ -302,7 +306,8 @@ static void the_screen_shows_what_the_object_says(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "scan  recording  pid 77  vsib-record 0.1.0"));
 	assert_non_null(strstr(text, "in 512.0 Mbit/s, out 83.9 Mbit/s (10.0 MiB/s)"));
-	assert_non_null(strstr(text, "[####################.........|          ] 50 % of 1000 B, at most 750 B"));
+	assert_non_null(strstr(
+		text, "[####################.........|          ] 50 % of 1000 B, at most 750 B"));
 	assert_non_null(strstr(text, "/mnt/usb?[2J1  ok  1 B  8.4 Mbit/s (1.0 MiB/s)"));
 	assert_non_null(strstr(text, "lost     overflow "));
 	assert_non_null(strstr(text, "warning  slow"));

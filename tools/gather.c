@@ -16,15 +16,18 @@ struct gather {
 	struct recording *recording;
 	const struct gather_config *config;
 	struct gather_result *result;
-	unsigned char *buf;     /* BUFFER_BYTES */
-	size_t used;            /* of buf, not written yet */
+	unsigned char *buf; /* BUFFER_BYTES */
+	size_t used;        /* of buf, not written yet */
 	bool is_file;
 	XXH3_state_t *hash;
 };
 
-static void say(struct gather *gather, enum gather_what what, const struct recording_piece *piece, int error)
+static void say(struct gather *gather, enum gather_what what, const struct recording_piece *piece,
+		int error)
 {
-	struct gather_event event = {.what = what, .piece = piece, .error = error, .result = gather->result};
+	struct gather_event event = {
+		.what = what, .piece = piece, .error = error, .result = gather->result
+	};
 
 	if (gather->config->say)
 		gather->config->say(gather->config->context, &event);
@@ -59,7 +62,7 @@ static int flush(struct gather *gather)
 
 static int fill(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
 {
-	static const unsigned char pattern[4] = {0x44, 0x33, 0x22, 0x11};
+	static const unsigned char pattern[4] = { 0x44, 0x33, 0x22, 0x11 };
 
 	while (bytes > 0) {
 		size_t room = BUFFER_BYTES - gather->used;
@@ -109,7 +112,8 @@ static int copy_bytes(struct gather *gather, struct recording_piece *piece, bool
 			return 1;
 		if (is_stopped(gather))
 			return -EINTR;
-		n = pread(piece->fd, gather->buf + gather->used, piece->bytes < room ? (size_t)piece->bytes : room,
+		n = pread(piece->fd, gather->buf + gather->used,
+			  piece->bytes < room ? (size_t)piece->bytes : room,
 			  (off_t)piece->file_offset);
 		if (n <= 0) {
 			if (n == 0)
@@ -133,7 +137,8 @@ static int copy_bytes(struct gather *gather, struct recording_piece *piece, bool
 
 static bool is_sum_of_piece(const struct recording_piece *piece)
 {
-	return piece->has_xxh3 && piece->sum_offset == piece->file_offset && piece->sum_bytes == piece->bytes;
+	return piece->has_xxh3 && piece->sum_offset == piece->file_offset &&
+	       piece->sum_bytes == piece->bytes;
 }
 
 static int give_up(struct gather *gather, const struct recording_piece *piece)
@@ -171,8 +176,12 @@ static int copy_piece(struct gather *gather, struct recording_piece *piece, bool
 	return 0;
 }
 
-/* No copy has a right checksum: @readable is the first with a wrong one, or a gap when none can be read to its end. */
-static int copy_doubtful(struct gather *gather, struct recording_piece *readable, struct recording_piece *last, int error)
+/*
+ * No copy has a right checksum: @readable is the first with a wrong one, or a gap when none can be
+ * read to its end.
+ */
+static int copy_doubtful(struct gather *gather, struct recording_piece *readable,
+			 struct recording_piece *last, int error)
 {
 	if (readable->kind == RECORDING_DATA) {
 		gather->result->bad_sum_count++;
@@ -192,7 +201,7 @@ static int copy_doubtful(struct gather *gather, struct recording_piece *readable
 /* Read first, copied afterwards: the first copy whose checksum is right. */
 static int choose_and_copy(struct gather *gather, struct recording_piece *piece)
 {
-	struct recording_piece readable = {.kind = RECORDING_GAP}, tried;
+	struct recording_piece readable = { .kind = RECORDING_GAP }, tried;
 	int ret;
 
 	for (;;) {
@@ -245,7 +254,8 @@ static int copy_all(struct gather *gather)
 	while (ret == 0 && recording_next(gather->recording, &piece) == 1) {
 		if (is_stopped(gather))
 			return -EINTR;
-		ret = piece.kind == RECORDING_GAP ? copy_gap(gather, &piece) : copy_data(gather, &piece);
+		ret = piece.kind == RECORDING_GAP ? copy_gap(gather, &piece) :
+						    copy_data(gather, &piece);
 	}
 	if (ret == 0)
 		ret = flush(gather);
@@ -263,10 +273,11 @@ static void trim(const struct gather *gather)
 		return; /* the file is right, it only takes more room than it needs */
 }
 
-int gather_copy(struct recording *recording, const struct gather_config *config, struct gather_result *result)
+int gather_copy(struct recording *recording, const struct gather_config *config,
+		struct gather_result *result)
 {
 	const struct recording_info *info = recording_info(recording);
-	struct gather gather = {.recording = recording, .config = config, .result = result};
+	struct gather gather = { .recording = recording, .config = config, .result = result };
 	struct stat st;
 	int ret = -ENOMEM;
 

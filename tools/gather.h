@@ -4,8 +4,9 @@
  *
  *   recording_open() -> gather_copy() -> look at the result
  *
- * One pass, one copy: data are read into the buffer that is written. Only where a choice depends on it (--strict, a
- * second copy, a piece that is part of what a checksum covers) a piece is read before it is copied.
+ * One pass, one copy: data are read into the buffer that is written. Only where a choice depends on
+ * it (--strict, a second copy, a piece that is part of what a checksum covers) a piece is read
+ * before it is copied.
  *
  * Threads: the caller's; gather_config.stop may be set by a signal handler.
  */
@@ -19,56 +20,57 @@
 #include "tools/recording.h"
 
 enum gather_fill {
-	GATHER_CLOSE_UP,        /* gaps are left out */
-	GATHER_PATTERN,         /* byte o of the stream is {0x44, 0x33, 0x22, 0x11}[o % 4] */
+	GATHER_CLOSE_UP, /* gaps are left out */
+	GATHER_PATTERN,  /* byte o of the stream is {0x44, 0x33, 0x22, 0x11}[o % 4] */
 };
 
 enum gather_what {
-	GATHER_PROGRESS,        /* some bytes more are written; piece is NULL */
-	GATHER_GAP,             /* of the recording */
-	GATHER_BAD_SUM,         /* the bytes are not those that were recorded */
-	GATHER_UNREADABLE,      /* the rest of the piece can't be read here */
-	GATHER_GIVEN_UP,        /* ... nor from another copy: it is left out or filled */
-	GATHER_LEFT_OUT,        /* is_strict: the bad piece is left out or filled */
-	GATHER_COPY,            /* another copy of the bad or unreadable piece is used instead */
+	GATHER_PROGRESS,   /* some bytes more are written; piece is NULL */
+	GATHER_GAP,        /* of the recording */
+	GATHER_BAD_SUM,    /* the bytes are not those that were recorded */
+	GATHER_UNREADABLE, /* the rest of the piece can't be read here */
+	GATHER_GIVEN_UP,   /* ... nor from another copy: it is left out or filled */
+	GATHER_LEFT_OUT,   /* is_strict: the bad piece is left out or filled */
+	GATHER_COPY,       /* another copy of the bad or unreadable piece is used instead */
 };
 
 struct gather_result;
 
 struct gather_event {
 	enum gather_what what;
-	const struct recording_piece *piece;    /* what it is about; of GATHER_UNREADABLE only the unread rest */
-	int error;                              /* of GATHER_UNREADABLE: -errno, -ENODATA the file became shorter */
-	const struct gather_result *result;     /* so far */
+	const struct recording_piece *piece; /* of GATHER_UNREADABLE: the unread rest */
+	int error; /* of GATHER_UNREADABLE: -errno, -ENODATA the file became shorter */
+	const struct gather_result *result; /* so far */
 };
 
 struct gather_config {
-	int fd;                 /* where to; written from its current position on */
+	int fd; /* where to; written from its current position on */
 	enum gather_fill fill;
-	bool is_strict;         /* bytes with a bad checksum are left out like a gap */
-	const volatile sig_atomic_t *stop;      /* not 0: end soon; NULL is fine */
+	bool is_strict;                    /* bytes with a bad checksum are left out like a gap */
+	const volatile sig_atomic_t *stop; /* not 0: end soon; NULL is fine */
 	void (*say)(void *context, const struct gather_event *event);
 	void *context;
 };
 
 struct gather_result {
-	uint64_t expected_bytes;        /* bytes_out, when nothing goes wrong */
-	uint64_t bytes_out;             /* written to fd */
-	uint64_t filled_bytes;          /* of them fill pattern */
-	uint64_t piece_count;           /* of data, that were copied */
-	uint64_t gap_count;             /* gaps of the recording, and pieces left out or unreadable */
-	uint64_t bad_sum_count;         /* pieces with a bad checksum for which there was no good copy */
+	uint64_t expected_bytes; /* bytes_out, when nothing goes wrong */
+	uint64_t bytes_out;      /* written to fd */
+	uint64_t filled_bytes;   /* of them fill pattern */
+	uint64_t piece_count;    /* of data, that were copied */
+	uint64_t gap_count;      /* gaps of the recording, and pieces left out or unreadable */
+	uint64_t bad_sum_count;  /* pieces with a bad checksum for which there was no good copy */
 	uint64_t unreadable_count;
-	uint64_t unfilled_count;        /* gaps of unknown length that fill can't close */
+	uint64_t unfilled_count; /* gaps of unknown length that fill can't close */
 };
 
 /**
  * gather_copy() - copy everything, and sync when fd is a file
  *
  * A file's space is allocated beforehand where the file system can.
- * Return: 0; -EINTR stopped by config.stop; -ENOMEM; -ENOSPC (with bytes_out 0: found out beforehand), -EPIPE, -EIO
- *         and others from fd; result says how far it came.
+ * Return: 0; -EINTR stopped by config.stop; -ENOMEM; -ENOSPC (with bytes_out 0: found out
+ *         beforehand), -EPIPE, -EIO and others from fd; result says how far it came.
  */
-int gather_copy(struct recording *recording, const struct gather_config *config, struct gather_result *result);
+int gather_copy(struct recording *recording, const struct gather_config *config,
+		struct gather_result *result);
 
 #endif

@@ -22,19 +22,22 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-	{"output", 'o', "FILE", 0, "Write the stream to FILE, which must not exist; - is standard output (default)", 0},
-	{"target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0},
-	{"fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
-	 "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: comes with the VDIF support)",
-	 0},
-	{"strict", OPTION_STRICT, NULL, 0, "Treat bytes with a bad checksum like a gap instead of writing them", 0},
-	{"force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 0},
-	{"list", OPTION_LIST, NULL, 0, "Print the pieces in their order and copy nothing", 0},
-	{"json", OPTION_JSON, "FILE", 0, "Write a report (vsib-gather/1) to FILE; - is standard output", 0},
-	{"round", OPTION_ROUND, "UNIT", 0,
-	 "No journal: the files take UNIT bytes of the stream in turn, as wr writes them to several directories; the arguments are their templates",
-	 0},
-	{0},
+	{ "output", 'o', "FILE", 0,
+	  "Write the stream to FILE, which must not exist; - is standard output (default)", 0 },
+	{ "target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0 },
+	{ "fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
+	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: comes with the VDIF support)",
+	  0 },
+	{ "strict", OPTION_STRICT, NULL, 0,
+	  "Treat bytes with a bad checksum like a gap instead of writing them", 0 },
+	{ "force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 0 },
+	{ "list", OPTION_LIST, NULL, 0, "Print the pieces in their order and copy nothing", 0 },
+	{ "json", OPTION_JSON, "FILE", 0,
+	  "Write a report (vsib-gather/1) to FILE; - is standard output", 0 },
+	{ "round", OPTION_ROUND, "UNIT", 0,
+	  "No journal: the files take UNIT bytes of the stream in turn, as wr writes them to several directories; the arguments are their templates",
+	  0 },
+	{ 0 },
 };
 
 static const char arguments_doc[] = "TARGET/NAME|JOURNAL [TARGET...]\n"
@@ -64,10 +67,14 @@ static void add_text(struct argp_state *state, const char ***texts, size_t *coun
 
 static bool is_fill_word(const char *word)
 {
-	return strcmp(word, "none") == 0 || strcmp(word, "pattern") == 0 || strcmp(word, "vdif-invalid") == 0;
+	return strcmp(word, "none") == 0 || strcmp(word, "pattern") == 0 ||
+	       strcmp(word, "vdif-invalid") == 0;
 }
 
-/* The word is optional, so argp only sees it behind a '='; people also write it as the next argument. */
+/*
+ * The word is optional, so argp only sees it behind a '='; people also write it as the next
+ * argument.
+ */
 static void parse_fill(struct argp_state *state, struct gather_options *options, const char *word)
 {
 	if (!word && state->next < state->argc && is_fill_word(state->argv[state->next]))
@@ -77,7 +84,8 @@ static void parse_fill(struct argp_state *state, struct gather_options *options,
 	else if (strcmp(word, "none") == 0)
 		options->fill = GATHER_CLOSE_UP;
 	else if (strcmp(word, "vdif-invalid") == 0)
-		argp_error(state, "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by reading the VDIF headers around the gap, and that comes with the VDIF support; --fill=pattern keeps the time true");
+		argp_error(state,
+			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by reading the VDIF headers around the gap, and that comes with the VDIF support; --fill=pattern keeps the time true");
 	else
 		argp_error(state, "--fill=%s: none, pattern or vdif-invalid", word);
 }
@@ -154,16 +162,19 @@ static void take_arguments(struct parsing *parsing)
 	free(targets);
 }
 
-static void check_options(const struct gather_options *options, size_t argument_count, const struct argp *argp)
+static void check_options(const struct gather_options *options, size_t argument_count,
+			  const struct argp *argp)
 {
 	const char *mistake = NULL;
 
 	if (argument_count == 0)
-		mistake = options->round_bytes ? "--round needs the templates of the files, one for each directory" :
-						 "no recording given";
+		mistake = options->round_bytes ?
+				  "--round needs the templates of the files, one for each directory" :
+				  "no recording given";
 	else if (options->round_bytes && options->target_count)
 		mistake = "--target doesn't go with --round: the templates say where the files are";
-	else if (options->json && strcmp(options->json, "-") == 0 && (options->is_list || strcmp(options->output, "-") == 0))
+	else if (options->json && strcmp(options->json, "-") == 0 &&
+		 (options->is_list || strcmp(options->output, "-") == 0))
 		mistake = "--json=- and the stream (or list) can't both go to standard output";
 	if (!mistake)
 		return;
@@ -180,10 +191,11 @@ static void print_version(FILE *stream, struct argp_state *state)
 
 void gather_options_parse(struct gather_options *options, int argc, char **argv)
 {
-	static const struct argp argp = {option_table, parse_option, arguments_doc, program_doc, NULL, NULL, NULL};
-	struct parsing parsing = {.options = options};
+	static const struct argp argp = { option_table, parse_option, arguments_doc, program_doc,
+					  NULL,         NULL,         NULL };
+	struct parsing parsing = { .options = options };
 
-	*options = (struct gather_options){.output = "-"};
+	*options = (struct gather_options){ .output = "-" };
 	argp_program_version_hook = print_version;
 	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
 	check_options(options, parsing.argument_count, &argp);

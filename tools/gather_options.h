@@ -12,21 +12,24 @@
 #include "tools/gather.h"
 
 struct gather_options {
-	const char *recording;          /* TARGET/NAME or a journal; NULL: by name, or round_bytes */
+	const char *recording; /* TARGET/NAME or a journal; NULL: by name, or round_bytes */
 	const char *name;
-	const char **targets;           /* or templates, with round_bytes */
+	const char **targets; /* or templates, with round_bytes */
 	size_t target_count;
-	uint64_t round_bytes;           /* 0: not --round */
-	const char *output;             /* "-" stdout */
+	uint64_t round_bytes; /* 0: not --round */
+	const char *output;   /* "-" stdout */
 	bool is_output_given;
-	const char *json;               /* NULL: none */
+	const char *json; /* NULL: none */
 	enum gather_fill fill;
 	bool is_strict;
 	bool is_forced;
 	bool is_list;
 };
 
-/** gather_options_parse() - ends the program on --help, --version and (64) on mistakes; free() the targets */
+/**
+ * gather_options_parse() - ends the program on --help, --version and (64) on mistakes; free() the
+ * targets
+ */
 void gather_options_parse(struct gather_options *options, int argc, char **argv);
 
 #endif

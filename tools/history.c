@@ -14,21 +14,21 @@
 #include "recorder/journal.h"
 #include "tools/array.h"
 
-#define POSITION_MAX INT64_MAX  /* offsets and counts of a journal are below 2^63 */
+#define POSITION_MAX INT64_MAX /* offsets and counts of a journal are below 2^63 */
 
 /* Lines of a file, one after the other, through a buffer that holds one of the longest. */
 struct lines {
 	int fd;
-	char *buf;              /* HISTORY_LINE_MAX + 1 */
-	size_t begin;           /* unread bytes are buf[begin..end) */
+	char *buf;    /* HISTORY_LINE_MAX + 1 */
+	size_t begin; /* unread bytes are buf[begin..end) */
 	size_t end;
-	bool is_at_end;         /* of the file */
+	bool is_at_end; /* of the file */
 };
 
 struct reading {
 	struct history *history;
 	struct lines lines;
-	void *tree;             /* of struct history_file, by name and target */
+	void *tree; /* of struct history_file, by name and target */
 	struct history_file *last_file;
 };
 
@@ -56,7 +56,8 @@ static int next_line(struct lines *lines, const char **line, size_t *len)
 
 	for (;;) {
 		const char *from = lines->buf + lines->begin;
-		const char *newline = memchr(from + searched, '\n', lines->end - lines->begin - searched);
+		const char *newline =
+			memchr(from + searched, '\n', lines->end - lines->begin - searched);
 		int ret;
 
 		if (newline) {
@@ -91,7 +92,8 @@ bool history_file_is_safe(const char *file)
 	for (;;) {
 		size_t len = strcspn(part, "/");
 
-		if (len == 0 || (len == 1 && part[0] == '.') || (len == 2 && part[0] == '.' && part[1] == '.'))
+		if (len == 0 || (len == 1 && part[0] == '.') ||
+		    (len == 2 && part[0] == '.' && part[1] == '.'))
 			return false;
 		if (part[len] == '\0')
 			return true;
@@ -195,15 +197,16 @@ static int read_segment(struct reading *reading, const json_t *line)
 {
 	struct history *history = reading->history;
 	struct history_segment segment, *room;
-	struct history_file file = {.name = get_text(line, "file")};
+	struct history_file file = { .name = get_text(line, "file") };
 	uint64_t target;
 	int ret;
 
 	if (!get_position(line, "target", &target) || target >= history->target_count ||
-	    !history_file_is_safe(file.name) || !get_position(line, "file_offset", &segment.file_offset) ||
+	    !history_file_is_safe(file.name) ||
+	    !get_position(line, "file_offset", &segment.file_offset) ||
 	    !get_position(line, "bytes", &segment.bytes) ||
-	    !get_position(line, "stream_offset", &segment.stream_offset) || !get_xxh3(line, &segment) ||
-	    segment.file_offset > POSITION_MAX - segment.bytes ||
+	    !get_position(line, "stream_offset", &segment.stream_offset) ||
+	    !get_xxh3(line, &segment) || segment.file_offset > POSITION_MAX - segment.bytes ||
 	    segment.stream_offset > POSITION_MAX - segment.bytes)
 		return -EBADMSG;
 	if (segment.bytes == 0)
@@ -213,7 +216,8 @@ static int read_segment(struct reading *reading, const json_t *line)
 	if (ret < 0)
 		return ret;
 	room = history->segment_count < UINT32_MAX - 1 ?
-		       array_room(&history->segments, history->segment_count, sizeof(*room)) : NULL;
+		       array_room(&history->segments, history->segment_count, sizeof(*room)) :
+		       NULL;
 	if (!room)
 		return -ENOMEM;
 	*room = segment;
@@ -241,8 +245,8 @@ static int read_gap(struct reading *reading, const json_t *line)
 	struct history *history = reading->history;
 	struct history_gap gap, *room;
 
-	if (!get_position(line, "stream_offset", &gap.stream_offset) || !get_position(line, "bytes", &gap.bytes) ||
-	    gap.stream_offset > POSITION_MAX - gap.bytes)
+	if (!get_position(line, "stream_offset", &gap.stream_offset) ||
+	    !get_position(line, "bytes", &gap.bytes) || gap.stream_offset > POSITION_MAX - gap.bytes)
 		return -EBADMSG;
 	if (gap.bytes == 0)
 		return 0;
@@ -317,8 +321,8 @@ static int read_start(struct reading *reading, json_t *line, char *error)
 		return -EBADMSG;
 	}
 	if (strcmp(schema, JOURNAL_SCHEMA) != 0) {
-		snprintf(error, HISTORY_TEXT_LEN, "its schema is \"%.64s\", this program reads \"%s\"", schema,
-			 JOURNAL_SCHEMA);
+		snprintf(error, HISTORY_TEXT_LEN, "its schema is \"%.64s\", this program reads \"%s\"",
+			 schema, JOURNAL_SCHEMA);
 		return -EBADMSG;
 	}
 	if (!history_name_is_safe(get_text(line, "name"))) {
@@ -329,7 +333,8 @@ static int read_start(struct reading *reading, json_t *line, char *error)
 	history->name = strdup(get_text(line, "name"));
 	ret = history->name ? read_targets(history, json_object_get(line, "targets")) : -ENOMEM;
 	if (ret == -EBADMSG)
-		snprintf(error, HISTORY_TEXT_LEN, "its start line names more than %d targets", HISTORY_TARGET_MAX);
+		snprintf(error, HISTORY_TEXT_LEN, "its start line names more than %d targets",
+			 HISTORY_TARGET_MAX);
 	return ret;
 }
 
@@ -359,8 +364,9 @@ static int read_line(struct reading *reading, const char *text, size_t len, char
 
 	line = json_loadb(text, len, 0, &reason);
 	if (!json_is_object(line)) {
-		snprintf(history->stop, sizeof(history->stop), "line %" PRIu64 " is not a JSON object%s%s", number,
-			 line ? "" : ": ", line ? "" : reason.text);
+		snprintf(history->stop, sizeof(history->stop),
+			 "line %" PRIu64 " is not a JSON object%s%s", number, line ? "" : ": ",
+			 line ? "" : reason.text);
 		json_decref(line);
 		return 1;
 	}
@@ -390,13 +396,15 @@ static int read_lines(struct reading *reading, enum history_depth depth, char *e
 	do {
 		ret = next_line(&reading->lines, &text, &len);
 		if (ret == -EMSGSIZE) {
-			snprintf(history->stop, sizeof(history->stop), "line %" PRIu64 " is longer than %zu bytes",
+			snprintf(history->stop, sizeof(history->stop),
+				 "line %" PRIu64 " is longer than %zu bytes",
 				 history->valid_count + 1, HISTORY_LINE_MAX);
 			return 0;
 		}
 		if (ret < 0 && history->start) {
-			snprintf(history->stop, sizeof(history->stop), "line %" PRIu64 " can't be read: %s",
-				 history->valid_count + 1, strerror(-ret));
+			snprintf(history->stop, sizeof(history->stop),
+				 "line %" PRIu64 " can't be read: %s", history->valid_count + 1,
+				 strerror(-ret));
 			return 0;
 		}
 		if (ret < 0) {
@@ -419,7 +427,7 @@ static void keep_node(void *node)
 
 int history_read(struct history **out, int fd, const char *path, enum history_depth depth, char *error)
 {
-	struct reading reading = {.lines.fd = fd};
+	struct reading reading = { .lines.fd = fd };
 	struct history *history;
 	int ret = -ENOMEM;
 
@@ -435,8 +443,8 @@ int history_read(struct history **out, int fd, const char *path, enum history_de
 		goto fail;
 	ret = read_lines(&reading, depth, error);
 	if (ret == 0 && !history->start) {
-		snprintf(error, HISTORY_TEXT_LEN, "it has no start line%s%.400s", history->stop[0] ? ": " : "",
-			 history->stop);
+		snprintf(error, HISTORY_TEXT_LEN, "it has no start line%s%.400s",
+			 history->stop[0] ? ": " : "", history->stop);
 		ret = -EBADMSG;
 	}
 	if (ret < 0)
@@ -481,6 +489,6 @@ static bool is_same_field(const struct history *a, const struct history *b, cons
 
 bool history_is_same(const struct history *a, const struct history *b)
 {
-	return strcmp(a->name, b->name) == 0 && is_same_field(a, b, "utc") && is_same_field(a, b, "pid") &&
-	       is_same_field(a, b, "host");
+	return strcmp(a->name, b->name) == 0 && is_same_field(a, b, "utc") &&
+	       is_same_field(a, b, "pid") && is_same_field(a, b, "host");
 }

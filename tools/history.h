@@ -4,13 +4,14 @@
  *
  *   history_read() -> look at the fields -> history_free()
  *
- * A journal (recorder/journal.h) is believed as far as it is whole: a last line without its newline is torn and
- * ignored; reading stops at the first line that isn't valid JSON, or is longer than HISTORY_LINE_MAX, and the rest
- * is not used. A line that is JSON but says something impossible (an offset below 0, a file outside its target) is
- * left out and counted. Lines of types that are not known here are skipped.
+ * A journal (recorder/journal.h) is believed as far as it is whole: a last line without its newline
+ * is torn and ignored; reading stops at the first line that isn't valid JSON, or is longer than
+ * HISTORY_LINE_MAX, and the rest is not used. A line that is JSON but says something impossible (an
+ * offset below 0, a file outside its target) is left out and counted. Lines of types that are not
+ * known here are skipped.
  *
- * The contents are input from outside: nothing in them makes this crash, hang or allocate more than some times the
- * size of the file.
+ * The contents are input from outside: nothing in them makes this crash, hang or allocate more than
+ * some times the size of the file.
  *
  * Threads: none shared; one caller at a time.
  */
@@ -22,34 +23,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTORY_LINE_MAX   ((size_t)1 << 20)
-#define HISTORY_TEXT_LEN   512
+#define HISTORY_LINE_MAX ((size_t)1 << 20)
+#define HISTORY_TEXT_LEN 512
 #define HISTORY_TARGET_MAX 4096
 
 struct history_target {
-	const char *path;       /* where it was mounted then; never NULL */
-	const char *fs_uuid;    /* "" = not known */
+	const char *path;    /* where it was mounted then; never NULL */
+	const char *fs_uuid; /* "" = not known */
 };
 
 struct history_file {
-	const char *name;       /* relative to the target; no "..", no leading '/' */
-	unsigned target;        /* index into targets */
-	uint32_t index;         /* its own place in files */
+	const char *name; /* relative to the target; no "..", no leading '/' */
+	unsigned target;  /* index into targets */
+	uint32_t index;   /* its own place in files */
 };
 
 struct history_segment {
 	uint64_t stream_offset;
 	uint64_t file_offset;
-	uint64_t bytes;         /* never 0 */
+	uint64_t bytes; /* never 0 */
 	uint64_t xxh3;
-	uint32_t file;          /* index into files */
+	uint32_t file; /* index into files */
 	bool has_xxh3;
 };
 
 struct history_gap {
 	uint64_t stream_offset;
-	uint64_t bytes;         /* never 0 */
-	uint8_t cause;          /* enum history_cause */
+	uint64_t bytes; /* never 0 */
+	uint8_t cause;  /* enum history_cause */
 	bool is_estimated;
 };
 
@@ -58,7 +59,7 @@ enum history_cause {
 	HISTORY_SOURCE,
 	HISTORY_DISK,
 	HISTORY_ABORTED,
-	HISTORY_OTHER,          /* a word that is not known here */
+	HISTORY_OTHER, /* a word that is not known here */
 };
 
 /* A moment of the recording: what `clock` lines say. */
@@ -69,25 +70,25 @@ struct history_clock {
 };
 
 struct history {
-	char *path;             /* of the journal, as given */
-	char *name;             /* of the recording; a single file name */
-	json_t *start;          /* the first line */
-	json_t *end;            /* the last line, NULL when there is none: cut short, or still running */
-	uint64_t end_bytes;     /* stream_bytes of the end line */
+	char *path;    /* of the journal, as given */
+	char *name;    /* of the recording; a single file name */
+	json_t *start; /* the first line */
+	json_t *end;   /* the last line, NULL when there is none: cut short, or still running */
+	uint64_t end_bytes; /* stream_bytes of the end line */
 
-	uint64_t valid_bytes;   /* length of the part that is believed */
-	uint64_t valid_count;   /* its lines */
-	uint64_t invalid_count; /* lines left out because they say something impossible */
+	uint64_t valid_bytes;           /* length of the part that is believed */
+	uint64_t valid_count;           /* its lines */
+	uint64_t invalid_count;         /* lines left out because they say something impossible */
 	char invalid[HISTORY_TEXT_LEN]; /* the first of them, as a sentence */
-	char stop[HISTORY_TEXT_LEN];    /* why reading stopped before the end of the file; "" = it did not */
-	bool is_torn;           /* a last line without newline was ignored */
+	char stop[HISTORY_TEXT_LEN]; /* why reading stopped before the end of the file; "" = it did not */
+	bool is_torn;                /* a last line without newline was ignored */
 
 	struct history_target *targets;
 	size_t target_count;
 	struct history_file **files;
 	size_t file_count;
-	struct history_segment *segments;       /* in the order of the journal, until recording_open() sorts them */
-	size_t segment_count;                   /* below 2^32 - 1 */
+	struct history_segment *segments; /* as in the journal; recording_open() sorts them */
+	size_t segment_count;             /* below 2^32 - 1 */
 	struct history_gap *gaps;
 	size_t gap_count;
 	struct history_clock *clocks;
@@ -95,7 +96,7 @@ struct history {
 };
 
 enum history_depth {
-	HISTORY_START,          /* the first line only: which recording is it? */
+	HISTORY_START, /* the first line only: which recording is it? */
 	HISTORY_ALL,
 };
 
@@ -104,21 +105,29 @@ enum history_depth {
  * @fd:   of a regular file, at its beginning; stays the caller's
  * @path: for people
  *
- * Return: 0; -EBADMSG: no valid `start` line, the reason in @error (HISTORY_TEXT_LEN); -ENOMEM; -EIO and others
- *         from the file, said in @error too.
+ * Return: 0; -EBADMSG: no valid `start` line, the reason in @error (HISTORY_TEXT_LEN); -ENOMEM;
+ *         -EIO and others from the file, said in @error too.
  */
 int history_read(struct history **out, int fd, const char *path, enum history_depth depth, char *error);
 
 /** history_free() - NULL and a half-read one are fine */
 void history_free(struct history *history);
 
-/** history_is_same() - are both journals of the same run (moment, host and process of the start)? */
+/**
+ * history_is_same() - are both journals of the same run (moment, host and process of the start)?
+ */
 bool history_is_same(const struct history *a, const struct history *b);
 
-/** history_file_is_safe() - a relative path that stays below where it starts, without control characters */
+/**
+ * history_file_is_safe() - a relative path that stays below where it starts, without control
+ * characters
+ */
 bool history_file_is_safe(const char *file);
 
-/** history_name_is_safe() - one name, not a path: neither empty, "." nor "..", without '/' and control characters */
+/**
+ * history_name_is_safe() - one name, not a path: neither empty, "." nor "..", without '/' and
+ * control characters
+ */
 bool history_name_is_safe(const char *name);
 
 #endif

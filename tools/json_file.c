@@ -39,7 +39,8 @@ static int write_beside(const char *path, const char *text)
 	char temporary[PATH_MAX];
 	int fd, ret;
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >= sizeof(temporary))
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
+	    sizeof(temporary))
 		return -ENAMETOOLONG;
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)

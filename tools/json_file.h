@@ -9,8 +9,8 @@
 
 /**
  * json_file_write() - write an object and a newline
- * @path: "-" for stdout; a file is written beside and renamed over an older report; anything else that exists
- *        (a pipe, /dev/stderr) is written to
+ * @path: "-" for stdout; a file is written beside and renamed over an older report; anything else
+ *        that exists (a pipe, /dev/stderr) is written to
  *
  * Return: 0; -errno.
  */

@@ -21,7 +21,7 @@
 static int wait_for(int fd, short events, int64_t deadline_ns)
 {
 	for (;;) {
-		struct pollfd pollfd = {.fd = fd, .events = events};
+		struct pollfd pollfd = { .fd = fd, .events = events };
 		int64_t left_ns = deadline_ns - units_monotonic_ns();
 		int n;
 
@@ -35,7 +35,10 @@ static int wait_for(int fd, short events, int64_t deadline_ns)
 	}
 }
 
-/* A full backlog says EAGAIN and can't be waited for by poll(): whoever doesn't accept doesn't answer. */
+/*
+ * A full backlog says EAGAIN and can't be waited for by poll(): whoever doesn't accept doesn't
+ * answer.
+ */
 static int connect_socket(const char *dir, const struct observed *one)
 {
 	struct sockaddr_un address;
@@ -144,7 +147,7 @@ static int add(struct observed **list, size_t *count, const char *file, const ch
 		free(name_copy);
 		return -ENOMEM;
 	}
-	*room = (struct observed){.file = file_copy, .name = name_copy, .pid = pid};
+	*room = (struct observed){ .file = file_copy, .name = name_copy, .pid = pid };
 	(*count)++;
 	return 0;
 }

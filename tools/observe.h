@@ -4,7 +4,8 @@
  *
  *   observe_all() -> look at the array -> observe_free()
  *
- * Looks only: nothing is sent, no socket is removed, and nobody is waited for longer than OBSERVE_WAIT_MS.
+ * Looks only: nothing is sent, no socket is removed, and nobody is waited for longer than
+ * OBSERVE_WAIT_MS.
  *
  * Threads: one caller at a time.
  */
@@ -14,17 +15,20 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define OBSERVE_WAIT_MS    2000
+#define OBSERVE_WAIT_MS 2000
 #define OBSERVE_ANSWER_MAX ((size_t)4 << 20)
 
 struct observed {
-	char *file;             /* of the socket, in the runtime directory */
-	char *name;             /* of the recording */
+	char *file; /* of the socket, in the runtime directory */
+	char *name; /* of the recording */
 	long pid;
-	int error;              /* 0; -ECONNREFUSED nobody listens any more; -ETIMEDOUT connected, and no whole answer in
-				   time; -EACCES; -EBADMSG the answer is not a JSON object; -EMSGSIZE; others */
-	char *text;             /* the answer on one line, without newline; NULL with an error */
-	json_t *object;         /* the same, understood */
+	/*
+	 * 0; -ECONNREFUSED nobody listens any more; -ETIMEDOUT connected, and no whole answer in
+	 * time; -EACCES; -EBADMSG the answer is not a JSON object; -EMSGSIZE; others
+	 */
+	int error;
+	char *text;     /* the answer on one line, without newline; NULL with an error */
+	json_t *object; /* the same, understood */
 };
 
 /**

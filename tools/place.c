@@ -15,7 +15,7 @@
 #include "tools/history.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-#define FILE_FLAGS      (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+#define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 int place_open(struct place *place, const char *path)
 {
@@ -59,7 +59,8 @@ static int explain_folder(int dir_fd, const char *folder, int ret)
 {
 	struct stat st;
 
-	if (ret == -ENOTDIR && fstatat(dir_fd, folder, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+	if (ret == -ENOTDIR && fstatat(dir_fd, folder, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(st.st_mode))
 		return -ELOOP;
 	return ret;
 }
@@ -152,8 +153,8 @@ const char *place_reason(int ret)
 	}
 }
 
-int place_scan(const struct place *place, const char *folder, int (*visit)(void *context, const char *name),
-	       void *context)
+int place_scan(const struct place *place, const char *folder,
+	       int (*visit)(void *context, const char *name), void *context)
 {
 	int fd = openat(place->fd, folder[0] ? folder : ".", DIRECTORY_FLAGS | O_NOFOLLOW);
 	const struct dirent *entry;
@@ -198,7 +199,8 @@ static bool is_mount_of(struct libmnt_fs *fs, dev_t device)
 
 	if (mnt_fs_get_devno(fs) == device)
 		return true;
-	return source && source[0] == '/' && stat(source, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device;
+	return source && source[0] == '/' && stat(source, &st) == 0 && S_ISBLK(st.st_mode) &&
+	       st.st_rdev == device;
 }
 
 static int collect_mounts(struct libmnt_table *table, dev_t device, char ***points)

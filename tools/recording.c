@@ -14,9 +14,12 @@
 #include "tools/recording_parts.h"
 
 #define OPEN_FILES_MAX 64
-#define VERIFY_BYTES   ((size_t)1 << 20)
+#define VERIFY_BYTES ((size_t)1 << 20)
 
-/* ---- lists and sentences ------------------------------------------------------------------------- */
+/*
+ * ---- lists and sentences
+ * -------------------------------------------------------------------------
+ */
 
 int recording_fail(struct recording *recording, int ret, const char *format, ...)
 {
@@ -30,7 +33,8 @@ int recording_fail(struct recording *recording, int ret, const char *format, ...
 
 int recording_add_note(struct recording *recording, bool is_trouble, const char *format, ...)
 {
-	struct recording_note *room = array_room(&recording->notes, recording->note_count, sizeof(*room));
+	struct recording_note *room =
+		array_room(&recording->notes, recording->note_count, sizeof(*room));
 	char *text = NULL;
 	va_list args;
 
@@ -42,7 +46,7 @@ int recording_add_note(struct recording *recording, bool is_trouble, const char 
 	va_end(args);
 	if (!text)
 		return -ENOMEM;
-	*room = (struct recording_note){.is_trouble = is_trouble, .text = text};
+	*room = (struct recording_note){ .is_trouble = is_trouble, .text = text };
 	recording->note_count++;
 	recording->info.has_trouble |= is_trouble;
 	return 0;
@@ -51,7 +55,7 @@ int recording_add_note(struct recording *recording, bool is_trouble, const char 
 /* @texts: three strings to copy. All of them or none. */
 static int copy_texts(const char *texts[3])
 {
-	char *copies[3] = {strdup(texts[0]), strdup(texts[1]), strdup(texts[2])};
+	char *copies[3] = { strdup(texts[0]), strdup(texts[1]), strdup(texts[2]) };
 
 	for (int i = 0; i < 3; i++)
 		if (!copies[i]) {
@@ -64,22 +68,25 @@ static int copy_texts(const char *texts[3])
 	return 0;
 }
 
-int recording_add_unused(struct recording *recording, const char *target, const char *file, const char *reason)
+int recording_add_unused(struct recording *recording, const char *target, const char *file,
+			 const char *reason)
 {
-	struct recording_unused *room = array_room(&recording->unused, recording->unused_count, sizeof(*room));
-	const char *texts[3] = {target, file, reason};
+	struct recording_unused *room =
+		array_room(&recording->unused, recording->unused_count, sizeof(*room));
+	const char *texts[3] = { target, file, reason };
 
 	if (!room || copy_texts(texts) < 0)
 		return -ENOMEM;
-	*room = (struct recording_unused){.target = texts[0], .file = texts[1], .reason = texts[2]};
+	*room = (struct recording_unused){ .target = texts[0], .file = texts[1], .reason = texts[2] };
 	recording->unused_count++;
 	return 0;
 }
 
 int recording_add_missing(struct recording *recording, const struct recording_missing *missing)
 {
-	struct recording_missing *room = array_room(&recording->missing, recording->missing_count, sizeof(*room));
-	const char *texts[3] = {missing->target, missing->file, missing->reason};
+	struct recording_missing *room =
+		array_room(&recording->missing, recording->missing_count, sizeof(*room));
+	const char *texts[3] = { missing->target, missing->file, missing->reason };
 
 	if (!room || copy_texts(texts) < 0)
 		return -ENOMEM;
@@ -91,12 +98,18 @@ int recording_add_missing(struct recording *recording, const struct recording_mi
 	return 0;
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/*
+ * ---- files
+ * ---------------------------------------------------------------------------------------
+ */
 
-int64_t recording_add_file(struct recording *recording, int place, const char *name, const struct stat *st)
+int64_t recording_add_file(struct recording *recording, int place, const char *name,
+			   const struct stat *st)
 {
-	struct data_file *room = recording->file_count < PART_GAP ?
-				 array_room(&recording->files, recording->file_count, sizeof(*room)) : NULL;
+	struct data_file *room =
+		recording->file_count < PART_GAP ?
+			array_room(&recording->files, recording->file_count, sizeof(*room)) :
+			NULL;
 	char *copy = strdup(name);
 
 	if (!room || !copy) {
@@ -156,12 +169,13 @@ uint64_t recording_usable(const struct recording *recording, const struct histor
 
 	if (file->place < 0 || file->bytes <= segment->file_offset)
 		return 0;
-	return file->bytes - segment->file_offset < segment->bytes ? file->bytes - segment->file_offset :
-								     segment->bytes;
+	return file->bytes - segment->file_offset < segment->bytes ?
+		       file->bytes - segment->file_offset :
+		       segment->bytes;
 }
 
-void recording_describe_data(struct recording *recording, struct recording_piece *piece, uint32_t file,
-			     uint64_t file_offset, uint64_t bytes)
+void recording_describe_data(struct recording *recording, struct recording_piece *piece,
+			     uint32_t file, uint64_t file_offset, uint64_t bytes)
 {
 	piece->kind = RECORDING_DATA;
 	piece->bytes = bytes;
@@ -176,14 +190,19 @@ void recording_describe_data(struct recording *recording, struct recording_piece
 	piece->file_index = file;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------ */
+/*
+ * ---- the plan
+ * ------------------------------------------------------------------------------------
+ */
 
 int recording_add_part(struct recording *recording, const struct part *part)
 {
-	struct part *room, *last = recording->part_count ? &recording->parts[recording->part_count - 1] : NULL;
+	struct part *room,
+		*last = recording->part_count ? &recording->parts[recording->part_count - 1] : NULL;
 
-	if (last && part->segment == PART_GAP && last->segment == PART_GAP && last->is_length_known &&
-	    part->is_length_known && last->cause == part->cause && last->is_estimated == part->is_estimated) {
+	if (last && part->segment == PART_GAP && last->segment == PART_GAP &&
+	    last->is_length_known && part->is_length_known && last->cause == part->cause &&
+	    last->is_estimated == part->is_estimated) {
 		last->bytes += part->bytes;
 		return 0;
 	}
@@ -236,7 +255,8 @@ static void flatten_layer(struct layer *layer)
 	layer->count = kept;
 }
 
-static int add_hole(struct layer *layer, uint64_t stream_offset, uint64_t bytes, uint8_t cause, bool is_estimated)
+static int add_hole(struct layer *layer, uint64_t stream_offset, uint64_t bytes, uint8_t cause,
+		    bool is_estimated)
 {
 	struct part *room = array_room(&layer->holes, layer->count, sizeof(*room));
 
@@ -268,23 +288,27 @@ static int build_layers(const struct recording *recording, struct layer *layers)
 				       segment->bytes - usable, RECORDING_MISSING, false);
 	}
 	for (size_t i = 0; ret == 0 && i < history->gap_count; i++)
-		ret = add_hole(&layers[LAYER_GAPS], history->gaps[i].stream_offset, history->gaps[i].bytes,
-			       history->gaps[i].cause, history->gaps[i].is_estimated);
+		ret = add_hole(&layers[LAYER_GAPS], history->gaps[i].stream_offset,
+			       history->gaps[i].bytes, history->gaps[i].cause,
+			       history->gaps[i].is_estimated);
 	for (int i = 0; ret == 0 && i < LAYER_COUNT; i++)
 		flatten_layer(&layers[i]);
 	return ret;
 }
 
 /* No data from..to: what does the first layer say about it, and the next one about the rest? */
-static int plan_gap(struct recording *recording, struct layer *layers, int depth, uint64_t from, uint64_t to)
+static int plan_gap(struct recording *recording, struct layer *layers, int depth, uint64_t from,
+		    uint64_t to)
 {
 	struct layer *layer = &layers[depth];
 	int ret = 0;
 
 	if (depth == LAYER_COUNT)
-		return recording_add_part(recording, &(struct part){.stream_offset = from, .bytes = to - from,
-								   .segment = PART_GAP, .cause = RECORDING_UNKNOWN,
-								   .is_length_known = true});
+		return recording_add_part(recording, &(struct part){ .stream_offset = from,
+								     .bytes = to - from,
+								     .segment = PART_GAP,
+								     .cause = RECORDING_UNKNOWN,
+								     .is_length_known = true });
 	while (ret == 0 && from < to) {
 		struct part hole;
 
@@ -299,7 +323,9 @@ static int plan_gap(struct recording *recording, struct layer *layers, int depth
 			from = hole.stream_offset;
 			continue;
 		}
-		hole.bytes = hole.stream_offset + hole.bytes < to ? hole.stream_offset + hole.bytes - from : to - from;
+		hole.bytes = hole.stream_offset + hole.bytes < to ?
+				     hole.stream_offset + hole.bytes - from :
+				     to - from;
 		hole.stream_offset = from;
 		ret = recording_add_part(recording, &hole);
 		from += hole.bytes;
@@ -335,7 +361,8 @@ static uint64_t stream_end(const struct recording *recording)
 		end = gap_end > end ? gap_end : end;
 	}
 	for (size_t i = 0; i < recording->segment_count; i++) {
-		uint64_t segment_end = recording->segments[i].stream_offset + recording->segments[i].bytes;
+		uint64_t segment_end =
+			recording->segments[i].stream_offset + recording->segments[i].bytes;
 
 		end = segment_end > end ? segment_end : end;
 	}
@@ -358,9 +385,10 @@ static int plan_segments(struct recording *recording, struct layer *layers)
 			position = segment->stream_offset;
 		}
 		if (ret == 0)
-			ret = recording_add_part(recording, &(struct part){.stream_offset = position,
-									  .bytes = segment_end - position,
-									  .segment = (uint32_t)i});
+			ret = recording_add_part(recording,
+						 &(struct part){ .stream_offset = position,
+								 .bytes = segment_end - position,
+								 .segment = (uint32_t)i });
 		position = segment_end;
 	}
 	if (ret == 0 && position < end)
@@ -375,7 +403,8 @@ static size_t find_part(const struct recording *recording, uint64_t stream_offse
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (recording->parts[middle].stream_offset + recording->parts[middle].bytes <= stream_offset)
+		if (recording->parts[middle].stream_offset + recording->parts[middle].bytes <=
+		    stream_offset)
 			low = middle + 1;
 		else
 			high = middle;
@@ -384,13 +413,15 @@ static size_t find_part(const struct recording *recording, uint64_t stream_offse
 }
 
 /* Gaps of missing files that @from..@to has in the plan are charged to @missing. */
-static void charge_missing(const struct recording *recording, struct recording_missing *missing, uint64_t from,
-			   uint64_t to)
+static void charge_missing(const struct recording *recording, struct recording_missing *missing,
+			   uint64_t from, uint64_t to)
 {
 	for (size_t i = find_part(recording, from); i < recording->part_count; i++) {
 		const struct part *part = &recording->parts[i];
 		uint64_t begin = part->stream_offset > from ? part->stream_offset : from;
-		uint64_t end = part->stream_offset + part->bytes < to ? part->stream_offset + part->bytes : to;
+		uint64_t end = part->stream_offset + part->bytes < to ?
+				       part->stream_offset + part->bytes :
+				       to;
 
 		if (part->stream_offset >= to)
 			return;
@@ -413,8 +444,10 @@ static void settle_missing(struct recording *recording)
 		uint64_t usable = recording_usable(recording, segment);
 
 		if (usable < segment->bytes && recording->files[segment->file].missing >= 0)
-			charge_missing(recording, &recording->missing[recording->files[segment->file].missing],
-				       segment->stream_offset + usable, segment->stream_offset + segment->bytes);
+			charge_missing(recording,
+				       &recording->missing[recording->files[segment->file].missing],
+				       segment->stream_offset + usable,
+				       segment->stream_offset + segment->bytes);
 	}
 	for (size_t i = 0; i < recording->missing_count; i++) {
 		struct recording_missing *missing = &recording->missing[i];
@@ -434,14 +467,14 @@ static void settle_missing(struct recording *recording)
 
 static int plan_journal(struct recording *recording)
 {
-	struct layer layers[LAYER_COUNT] = {0};
+	struct layer layers[LAYER_COUNT] = { 0 };
 	int ret;
 
 	recording->segments = recording->history->segments;
 	recording->segment_count = recording->history->segment_count;
 	if (recording->segment_count)
-		qsort_r(recording->segments, recording->segment_count, sizeof(recording->segments[0]),
-			compare_segments, recording);
+		qsort_r(recording->segments, recording->segment_count,
+			sizeof(recording->segments[0]), compare_segments, recording);
 	ret = build_layers(recording, layers);
 	if (ret == 0)
 		ret = plan_segments(recording, layers);
@@ -452,7 +485,10 @@ static int plan_journal(struct recording *recording)
 	return ret;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/*
+ * ---- opening
+ * -------------------------------------------------------------------------------------
+ */
 
 static void count_parts(struct recording *recording)
 {
@@ -484,6 +520,14 @@ static int open_recording(struct recording *recording, const struct recording_qu
 	return ret;
 }
 
+static int compare_unused(const void *a, const void *b)
+{
+	const struct recording_unused *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+
+	return order ? order : strcmp(x->target, y->target);
+}
+
 int recording_open(struct recording **out, const struct recording_query *query)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
@@ -498,6 +542,9 @@ int recording_open(struct recording **out, const struct recording_query *query)
 	ret = open_recording(recording, query);
 	if (ret < 0 && !recording->error[0])
 		recording_fail(recording, ret, "%s", strerror(-ret));
+	if (recording->unused_count)
+		qsort(recording->unused, recording->unused_count, sizeof(recording->unused[0]),
+		      compare_unused);
 	info->name = recording->name ? recording->name : "";
 	info->history = recording->history;
 	info->journal = recording->history ? recording->history->path : NULL;
@@ -559,18 +606,22 @@ const struct recording_info *recording_info(const struct recording *recording)
 	return &recording->info;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/*
+ * ---- reading
+ * -------------------------------------------------------------------------------------
+ */
 
 /* A piece of what the segment has at @stream_offset. */
-static void describe_segment(struct recording *recording, struct recording_piece *piece, uint32_t index,
-			     uint64_t stream_offset, uint64_t bytes)
+static void describe_segment(struct recording *recording, struct recording_piece *piece,
+			     uint32_t index, uint64_t stream_offset, uint64_t bytes)
 {
 	const struct history_segment *segment = &recording->segments[index];
 
 	memset(piece, 0, sizeof(*piece));
 	piece->stream_offset = stream_offset;
 	recording_describe_data(recording, piece, segment->file,
-				segment->file_offset + (stream_offset - segment->stream_offset), bytes);
+				segment->file_offset + (stream_offset - segment->stream_offset),
+				bytes);
 	piece->segment = index;
 	if (segment->has_xxh3 && recording_usable(recording, segment) == segment->bytes) {
 		piece->has_xxh3 = true;
@@ -580,8 +631,12 @@ static void describe_segment(struct recording *recording, struct recording_piece
 	}
 }
 
-/* Does another segment have the bytes of this piece? Only of those that begin at the same place in the stream. */
-static bool is_copy(const struct recording *recording, uint32_t a, uint32_t b, const struct recording_piece *piece)
+/*
+ * Does another segment have the bytes of this piece? Only of those that begin at the same place in
+ * the stream.
+ */
+static bool is_copy(const struct recording *recording, uint32_t a, uint32_t b,
+		    const struct recording_piece *piece)
 {
 	const struct history_segment *x = &recording->segments[a], *y = &recording->segments[b];
 
@@ -608,7 +663,8 @@ int recording_next(struct recording *recording, struct recording_piece *piece)
 		piece->is_estimated = part->is_estimated;
 		piece->is_length_known = part->is_length_known;
 	} else {
-		describe_segment(recording, piece, part->segment, part->stream_offset + recording->skip_bytes,
+		describe_segment(recording, piece, part->segment,
+				 part->stream_offset + recording->skip_bytes,
 				 part->bytes - recording->skip_bytes);
 		piece->has_copy = part->segment + (size_t)1 < recording->segment_count &&
 				  is_copy(recording, part->segment, part->segment + 1, piece);
@@ -632,16 +688,19 @@ void recording_seek(struct recording *recording, uint64_t stream_offset)
 		recording->skip_bytes = stream_offset - recording->parts[index].stream_offset;
 }
 
-/* Copies lie behind the one that is given first: longest first, and of equal ones in a fixed order. */
+/*
+ * Copies lie behind the one that is given first: longest first, and of equal ones in a fixed order.
+ */
 int recording_other_copy(struct recording *recording, struct recording_piece *piece)
 {
 	uint32_t next = piece->segment + 1;
 
-	if (piece->kind != RECORDING_DATA || piece->segment == PART_GAP || next >= recording->segment_count ||
-	    !is_copy(recording, piece->segment, next, piece))
+	if (piece->kind != RECORDING_DATA || piece->segment == PART_GAP ||
+	    next >= recording->segment_count || !is_copy(recording, piece->segment, next, piece))
 		return -ENOENT;
 	describe_segment(recording, piece, next, piece->stream_offset, piece->bytes);
-	piece->has_copy = next + (size_t)1 < recording->segment_count && is_copy(recording, next, next + 1, piece);
+	piece->has_copy = next + (size_t)1 < recording->segment_count &&
+			  is_copy(recording, next, next + 1, piece);
 	return 0;
 }
 
@@ -696,12 +755,9 @@ int recording_verify(const struct recording_piece *piece)
 const char *recording_cause_name(enum recording_cause cause)
 {
 	static const char *const names[] = {
-		[RECORDING_OVERFLOW] = "overflow",
-		[RECORDING_SOURCE] = "source",
-		[RECORDING_DISK] = "disk",
-		[RECORDING_ABORTED] = "aborted",
-		[RECORDING_OTHER] = "other",
-		[RECORDING_MISSING] = "missing",
+		[RECORDING_OVERFLOW] = "overflow", [RECORDING_SOURCE] = "source",
+		[RECORDING_DISK] = "disk",         [RECORDING_ABORTED] = "aborted",
+		[RECORDING_OTHER] = "other",       [RECORDING_MISSING] = "missing",
 		[RECORDING_UNKNOWN] = "unknown",
 	};
 
@@ -733,7 +789,8 @@ bool recording_uses(const struct recording *recording, dev_t device, ino_t inode
 		    recording->files[i].inode == inode)
 			return true;
 	for (size_t i = 0; i < recording->journal_count; i++)
-		if (recording->journal_files[i].device == device && recording->journal_files[i].inode == inode)
+		if (recording->journal_files[i].device == device &&
+		    recording->journal_files[i].inode == inode)
 			return true;
 	return false;
 }

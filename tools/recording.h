@@ -4,17 +4,20 @@
  *
  *   recording_open() -> recording_next() until 0 -> recording_free()
  *
- * recording_open() looks for the journals (recorder/journal.h) in every place it is told or the journal names, takes
- * the longest valid one, finds the files it names and plans which bytes come from where. Then recording_next() gives
- * the stream from its first byte to its last, piece by piece: data (a range of a file) or a gap. Each byte of the
- * stream is in exactly one piece. Without any journal the final names in number order make the stream.
+ * recording_open() looks for the journals (recorder/journal.h) in every place it is told or the
+ * journal names, takes the longest valid one, finds the files it names and plans which bytes come
+ * from where. Then recording_next() gives the stream from its first byte to its last, piece by
+ * piece: data (a range of a file) or a gap. Each byte of the stream is in exactly one piece.
+ * Without any journal the final names in number order make the stream.
  *
- * Where files are looked for: in the directories the caller names; in the targets of the journal, by their path and by
- * the UUID of their file system, if a journal of the same recording lies there, too (a journal alone must not make a
- * program read what its user didn't mean). Symbolic links below a target are not followed.
+ * Where files are looked for: in the directories the caller names; in the targets of the journal,
+ * by their path and by the UUID of their file system, if a journal of the same recording lies
+ * there, too (a journal alone must not make a program read what its user didn't mean). Symbolic
+ * links below a target are not followed.
  *
- * What is wrong with a recording is not an error of these functions: it is counted in struct recording_info and said
- * in recording_notes, recording_missing and recording_unused; the data that are there are given.
+ * What is wrong with a recording is not an error of these functions: it is counted in struct
+ * recording_info and said in recording_notes, recording_missing and recording_unused; the data that
+ * are there are given.
  *
  * Threads: one caller at a time for each recording; nothing is shared between recordings.
  * Errors:  -errno; the sentence for the user in recording_error().
@@ -34,9 +37,9 @@ struct history;
 
 /* What to open. Either @recording (with or without @targets), or @name with @targets. */
 struct recording_query {
-	const char *recording;          /* TARGET/NAME, or the path of a journal; NULL: by name */
-	const char *name;               /* NAME, looked for in the targets only */
-	const char *const *targets;     /* more directories to look in, in this order */
+	const char *recording;      /* TARGET/NAME, or the path of a journal; NULL: by name */
+	const char *name;           /* NAME, looked for in the targets only */
+	const char *const *targets; /* more directories to look in, in this order */
 	size_t target_count;
 };
 
@@ -47,13 +50,13 @@ enum recording_kind {
 
 /* Why bytes of the stream are not there. The first five are what `gap` lines say. */
 enum recording_cause {
-	RECORDING_OVERFLOW,     /* the ring was full */
-	RECORDING_SOURCE,       /* lost by the source */
-	RECORDING_DISK,         /* lost with a disk */
-	RECORDING_ABORTED,      /* not drained when the recording was aborted */
-	RECORDING_OTHER,        /* a word this program doesn't know */
-	RECORDING_MISSING,      /* recorded, but the file is not there or too short */
-	RECORDING_UNKNOWN,      /* nothing says anything about these bytes */
+	RECORDING_OVERFLOW, /* the ring was full */
+	RECORDING_SOURCE,   /* lost by the source */
+	RECORDING_DISK,     /* lost with a disk */
+	RECORDING_ABORTED,  /* not drained when the recording was aborted */
+	RECORDING_OTHER,    /* a word this program doesn't know */
+	RECORDING_MISSING,  /* recorded, but the file is not there or too short */
+	RECORDING_UNKNOWN,  /* nothing says anything about these bytes */
 };
 
 struct recording_piece {
@@ -62,54 +65,54 @@ struct recording_piece {
 	uint64_t bytes;
 
 	/* of data */
-	int fd;                 /* the recording's own, for pread(); until the next call. < 0: -errno, it can't be opened */
-	const char *target;     /* directory the file was found in */
-	const char *file;       /* relative to it, with .part where that was used */
+	int fd; /* the recording's, for pread(); until the next call. < 0: -errno, can't be opened */
+	const char *target; /* directory the file was found in */
+	const char *file;   /* relative to it, with .part where that was used */
 	uint64_t file_offset;
 	bool has_xxh3;
-	uint64_t xxh3;          /* XXH3-64, seed 0, of sum_bytes from sum_offset: more than the piece if it is only */
-	uint64_t sum_offset;    /* a part of what the journal's line covers; else the same range as file_offset, bytes */
-	uint64_t sum_bytes;
-	bool has_copy;          /* recording_other_copy() may find the same bytes elsewhere */
-	uint32_t segment;       /* for recording_other_copy() and recording_refresh() */
+	uint64_t xxh3;       /* XXH3-64, seed 0, of sum_bytes of the file from sum_offset on: the */
+	uint64_t sum_offset; /* same range as file_offset and bytes, or a longer one when the piece */
+	uint64_t sum_bytes; /* is only a part of what the journal's line covers */
+	bool has_copy;      /* recording_other_copy() may find the same bytes elsewhere */
+	uint32_t segment;   /* for recording_other_copy() and recording_refresh() */
 	uint32_t file_index;
 
 	/* of a gap */
 	enum recording_cause cause;
-	bool is_estimated;      /* bytes was concluded from the clock */
-	bool is_length_known;   /* false: bytes is 0, later offsets are too small by what is missing here */
+	bool is_estimated;    /* bytes was concluded from the clock */
+	bool is_length_known; /* false: bytes is 0, and later offsets are too small */
 };
 
 /* A stretch of the stream that was recorded and can't be read, one line a file. */
 struct recording_missing {
-	const char *target;     /* as the journal or the caller spells it; "" = not known (no journal) */
+	const char *target; /* as the journal or the caller spells it; "" = not known (no journal) */
 	const char *file;
 	const char *reason;     /* "is not there", "is 5 bytes long ..." */
 	uint64_t stream_offset; /* the stretch from its first byte ... */
 	uint64_t stream_end;    /* ... to behind its last */
-	uint64_t bytes;         /* of it missing here: less than the stretch when other files lie between; 0 = not known */
+	uint64_t bytes;         /* of it missing; others may lie between; 0 = not known */
 };
 
 struct recording_unused {
 	const char *target;
 	const char *file;
-	const char *reason;     /* "not in the journal" ... */
+	const char *reason; /* "not in the journal" ... */
 };
 
 struct recording_note {
-	bool is_trouble;        /* something is wrong with journal or pieces, beyond bytes that are missing */
-	const char *text;       /* a sentence */
+	bool is_trouble;  /* something is wrong beyond bytes that are missing */
+	const char *text; /* a sentence */
 };
 
 struct recording_info {
-	const char *name;       /* "" for recording_open_round() */
-	const char *journal;    /* the one that is believed; NULL: none, the files' names tell */
-	const char *const *journals;    /* all that were found of this recording */
+	const char *name;    /* "" for recording_open_round() */
+	const char *journal; /* the one that is believed; NULL: none, the files' names tell */
+	const char *const *journals; /* all that were found of this recording */
 	size_t journal_count;
-	const struct history *history;  /* what it says; NULL without a journal */
-	bool has_end;           /* false with a journal: still running, or cut short */
-	bool has_trouble;       /* a note says what */
-	bool is_incomplete;     /* pieces lie there that can't be used and may belong to the stream */
+	const struct history *history; /* what it says; NULL without a journal */
+	bool has_end;                  /* false with a journal: still running, or cut short */
+	bool has_trouble;              /* a note says what */
+	bool is_incomplete; /* pieces lie there that can't be used and may belong to the stream */
 	uint64_t stream_bytes;  /* end of the last piece */
 	uint64_t data_bytes;    /* sum over data pieces */
 	uint64_t gap_bytes;     /* sum over gaps of known length */
@@ -119,23 +122,28 @@ struct recording_info {
 
 /**
  * recording_open() - find a recording and plan how to read it
- * @out: set even on failure (except -ENOMEM: maybe NULL), for recording_error(); free it in every case
+ * @out: set even on failure (except -ENOMEM: maybe NULL), for recording_error(); free it in every
+ *       case
  *
- * May read much: files of equal number without a journal are compared; files of equal name on several targets are told
- * apart by their checksum when they were moved.
- * Return: 0; -ENOENT no such recording or directory; -EACCES, -EPERM; -EINVAL no usable name; -EBADMSG several
- *         recordings under this name, or pieces that contradict each other; -ENOMEM; -EIO and others.
+ * May read much: files of equal number without a journal are compared; files of equal name on
+ * several targets are told apart by their checksum when they were moved.
+ * Return: 0; -ENOENT no such recording or directory; -EACCES, -EPERM; -EINVAL no usable name;
+ *         -EBADMSG several recordings under this name, or pieces that contradict each other;
+ *         -ENOMEM; -EIO and others.
  */
 int recording_open(struct recording **out, const struct recording_query *query);
 
 /**
- * recording_open_round() - files that take @unit_bytes in turn, as wr writes them to several directories; no journal
+ * recording_open_round() - files that take @unit_bytes in turn, as wr writes them to several
+ * directories; no journal
  * @templates: TARGET/TEMPLATE each, TEMPLATE with %d or %06d, or the plain name of one file
  *
- * Numbers that are missing, and directories that end before their turn, give gaps in the right places.
+ * Numbers that are missing, and directories that end before their turn, give gaps in the right
+ * places.
  * Return: as recording_open().
  */
-int recording_open_round(struct recording **out, uint64_t unit_bytes, const char *const *templates, size_t count);
+int recording_open_round(struct recording **out, uint64_t unit_bytes, const char *const *templates,
+			 size_t count);
 
 /** recording_free() - closes all; NULL is fine */
 void recording_free(struct recording *recording);
@@ -168,12 +176,16 @@ void recording_seek(struct recording *recording, uint64_t stream_offset);
  */
 int recording_other_copy(struct recording *recording, struct recording_piece *piece);
 
-/** recording_refresh() - make fd of an earlier data piece usable again; may be closed when other pieces were given */
+/**
+ * recording_refresh() - make fd of an earlier data piece usable again; may be closed when other
+ * pieces were given
+ */
 void recording_refresh(struct recording *recording, struct recording_piece *piece);
 
 /**
  * recording_verify() - read what the piece's checksum covers and compare
- * Return: 0 right, or there is no checksum; -EBADMSG wrong; -ENODATA the file ends before; -EIO and others; -ENOMEM.
+ * Return: 0 right, or there is no checksum; -EBADMSG wrong; -ENODATA the file ends before; -EIO and
+ *         others; -ENOMEM.
  */
 int recording_verify(const struct recording_piece *piece);
 
@@ -185,7 +197,10 @@ const struct recording_missing *recording_missing(const struct recording *record
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count);
 const struct recording_note *recording_notes(const struct recording *recording, size_t *count);
 
-/** recording_uses() - is this file (st_dev, st_ino) one of the pieces or journals, not to be written over? */
+/**
+ * recording_uses() - is this file (st_dev, st_ino) one of the pieces or journals, not to be written
+ * over?
+ */
 bool recording_uses(const struct recording *recording, dev_t device, ino_t inode);
 
 #endif

@@ -18,7 +18,7 @@ struct candidate {
 	struct history *start;
 	int fd;
 	uint64_t bytes;
-	bool is_asked_for;      /* in a place the user named */
+	bool is_asked_for; /* in a place the user named */
 };
 
 struct search {
@@ -44,7 +44,8 @@ int recording_add_place(struct recording *recording, const char *path, bool is_a
 		}
 	}
 	room = recording->place_count < INT_MAX ?
-		       array_room(&recording->places, recording->place_count, sizeof(place)) : NULL;
+		       array_room(&recording->places, recording->place_count, sizeof(place)) :
+		       NULL;
 	if (!room) {
 		place_close(&place);
 		return -ENOMEM;
@@ -57,7 +58,8 @@ int recording_add_place(struct recording *recording, const char *path, bool is_a
 static bool is_known_journal(const struct recording *recording, const struct stat *st)
 {
 	for (size_t i = 0; i < recording->journal_count; i++)
-		if (recording->journal_files[i].device == st->st_dev && recording->journal_files[i].inode == st->st_ino)
+		if (recording->journal_files[i].device == st->st_dev &&
+		    recording->journal_files[i].inode == st->st_ino)
 			return true;
 	return false;
 }
@@ -77,7 +79,8 @@ static int keep_journal(struct recording *recording, const char *path, const str
 }
 
 /* Takes over fd. Return: 1 added; 0 not a journal, said in a note, or known already; -ENOMEM. */
-static int add_candidate(struct search *search, int fd, const char *path, const struct stat *st, bool is_asked_for)
+static int add_candidate(struct search *search, int fd, const char *path, const struct stat *st,
+			 bool is_asked_for)
 {
 	struct candidate *room;
 	struct history *start = NULL;
@@ -90,15 +93,17 @@ static int add_candidate(struct search *search, int fd, const char *path, const 
 	if (ret == -ENOMEM)
 		goto done;
 	if (ret < 0) {
-		ret = recording_add_note(search->recording, true, "journal %s is not used: %s", path, error);
+		ret = recording_add_note(search->recording, true, "journal %s is not used: %s",
+					 path, error);
 		goto done;
 	}
 	room = array_room(&search->candidates, search->count, sizeof(*room));
 	ret = room ? keep_journal(search->recording, path, st) : -ENOMEM;
 	if (ret < 0)
 		goto done;
-	*room = (struct candidate){.start = start, .fd = fd, .bytes = (uint64_t)st->st_size,
-				   .is_asked_for = is_asked_for};
+	*room = (struct candidate){
+		.start = start, .fd = fd, .bytes = (uint64_t)st->st_size, .is_asked_for = is_asked_for
+	};
 	search->count++;
 	return 1;
 done:
@@ -128,14 +133,16 @@ static int look_in_place(struct search *search, size_t index, const char *name)
 		struct stat st;
 		int fd, ret;
 
-		snprintf(file, sizeof(file), "%s%s%s" JOURNAL_SUFFIX, is_folder ? name : "", is_folder ? "/" : "", name);
+		snprintf(file, sizeof(file), "%s%s%s" JOURNAL_SUFFIX, is_folder ? name : "",
+			 is_folder ? "/" : "", name);
 		snprintf(path, sizeof(path), "%s/%s", place->path, file);
 		fd = place_open_file(place, file, &st);
 		if (fd == -ENOENT || fd == -ENOTDIR)
 			continue;
 		if (fd == -ENOMEM)
 			return fd;
-		ret = fd < 0 ? recording_add_note(search->recording, true, "journal %s %s", path, place_reason(fd)) :
+		ret = fd < 0 ? recording_add_note(search->recording, true, "journal %s %s", path,
+						  place_reason(fd)) :
 			       add_candidate(search, fd, path, &st, place->is_asked_for);
 		if (ret < 0)
 			return ret;
@@ -150,10 +157,11 @@ static int check_same(struct search *search)
 
 	for (size_t i = 1; i < search->count; i++)
 		if (!history_is_same(search->candidates[0].start, search->candidates[i].start))
-			return recording_fail(recording, -EBADMSG,
-					      "different recordings are called %s: %s and %s were not started at the same moment by the same program; name the targets of one of them",
-					      recording->name, search->candidates[0].start->path,
-					      search->candidates[i].start->path);
+			return recording_fail(
+				recording, -EBADMSG,
+				"different recordings are called %s: %s and %s were not started at the same moment by the same program; name the targets of one of them",
+				recording->name, search->candidates[0].start->path,
+				search->candidates[i].start->path);
 	return 0;
 }
 
@@ -166,7 +174,8 @@ static bool are_last_same(const struct search *search, size_t count)
 }
 
 /*
- * A directory that the journal names, not the user: used only when a journal of the same recording lies in it.
+ * A directory that the journal names, not the user: used only when a journal of the same recording
+ * lies in it.
  * Return: the place's index; -ENOENT; -ENOMEM.
  */
 static int try_place(struct search *search, const char *path)
@@ -186,8 +195,10 @@ static int try_place(struct search *search, const char *path)
 	if (found > 0 && are_last_same(search, (size_t)found))
 		return index;
 	for (; found > 0; found--) {
-		if (recording_add_note(recording, false, "%s belongs to another recording of that name; its directory is not used",
-				       search->candidates[search->count - 1].start->path) < 0)
+		if (recording_add_note(
+			    recording, false,
+			    "%s belongs to another recording of that name; its directory is not used",
+			    search->candidates[search->count - 1].start->path) < 0)
 			return -ENOMEM;
 		drop_last_candidate(search);
 	}
@@ -234,8 +245,8 @@ static int try_sibling(struct search *search, const char *path)
 
 	if (copy && base_copy) {
 		ret = -ENOENT;
-		if ((size_t)snprintf(joined, sizeof(joined), "%s/%s", dirname(base_copy), basename(copy)) <
-		    sizeof(joined))
+		if ((size_t)snprintf(joined, sizeof(joined), "%s/%s", dirname(base_copy),
+				     basename(copy)) < sizeof(joined))
 			ret = try_place(search, joined);
 	}
 	free(copy);
@@ -244,8 +255,9 @@ static int try_sibling(struct search *search, const char *path)
 }
 
 /*
- * In turn-striped recordings files of one name lie on several targets, and USB disks may have changed their mount
- * points: there the UUID comes first. Else the path is quicker, and doesn't wake up all disks of the machine.
+ * In turn-striped recordings files of one name lie on several targets, and USB disks may have
+ * changed their mount points: there the UUID comes first. Else the path is quicker, and doesn't
+ * wake up all disks of the machine.
  */
 static int find_target(struct search *search, unsigned index)
 {
@@ -277,7 +289,9 @@ static int compare_candidates(const void *a, const void *b)
 	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-/* The longest valid one; most often that is the longest file, and then the others need not be read. */
+/*
+ * The longest valid one; most often that is the longest file, and then the others need not be read.
+ */
 static int choose_journal(struct search *search)
 {
 	struct recording *recording = search->recording;
@@ -299,13 +313,16 @@ static int choose_journal(struct search *search)
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret == 0 && history->stop[0])
-			ret = recording_add_note(recording, false, "journal %s is damaged, what follows is not used: %s",
+			ret = recording_add_note(recording, false,
+						 "journal %s is damaged, what follows is not used: %s",
 						 history->path, history->stop);
 		else if (ret < 0)
-			ret = recording_add_note(recording, true, "journal %s: %s", candidate->start->path, error);
+			ret = recording_add_note(recording, true, "journal %s: %s",
+						 candidate->start->path, error);
 		if (ret < 0)
 			return ret;
-		if (history && (!recording->history || history->valid_bytes > recording->history->valid_bytes)) {
+		if (history &&
+		    (!recording->history || history->valid_bytes > recording->history->valid_bytes)) {
 			history_free(recording->history);
 			recording->history = history;
 		} else {
@@ -333,7 +350,8 @@ static int look_at_all(struct search *search)
 	if (ret == 0)
 		ret = choose_journal(search);
 	if (ret == 0 && recording->history && recording->history->invalid_count)
-		ret = recording_add_note(recording, true, "journal %s: %" PRIu64 " lines are left out: %s",
+		ret = recording_add_note(recording, true,
+					 "journal %s: %" PRIu64 " lines are left out: %s",
 					 recording->history->path, recording->history->invalid_count,
 					 recording->history->invalid);
 	return ret;
@@ -346,7 +364,8 @@ static int open_given_journal(struct search *search, const char *path)
 	struct stat st;
 	int fd, ret;
 
-	if (strlen(path) < strlen(".jsonl") || strcmp(path + strlen(path) - strlen(".jsonl"), ".jsonl") != 0)
+	if (strlen(path) < strlen(".jsonl") ||
+	    strcmp(path + strlen(path) - strlen(".jsonl"), ".jsonl") != 0)
 		return 0;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -359,21 +378,26 @@ static int open_given_journal(struct search *search, const char *path)
 	if (ret < 0)
 		return ret;
 	if (ret == 0)
-		return recording_fail(recording, -EBADMSG, "%s", recording->notes[recording->note_count - 1].text);
+		return recording_fail(recording, -EBADMSG, "%s",
+				      recording->notes[recording->note_count - 1].text);
 	recording->name = strdup(search->candidates[0].start->name);
 	return recording->name ? 1 : -ENOMEM;
 }
 
-/* The target of a journal's path: its directory, or the one above when that is the recording's own. */
+/*
+ * The target of a journal's path: its directory, or the one above when that is the recording's own.
+ */
 static int add_place_of_journal(struct search *search, char *dir)
 {
-	const char *layout = json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
+	const char *layout =
+		json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
 	char *copy = strdup(dir);
 	bool is_own;
 
 	if (!copy)
 		return -ENOMEM;
-	is_own = (!layout || strcmp(layout, "raw") != 0) && strcmp(basename(copy), search->recording->name) == 0;
+	is_own = (!layout || strcmp(layout, "raw") != 0) &&
+		 strcmp(basename(copy), search->recording->name) == 0;
 	free(copy);
 	return recording_add_place(search->recording, is_own ? dirname(dir) : dir, true);
 }
@@ -381,7 +405,8 @@ static int add_place_of_journal(struct search *search, char *dir)
 static int take_name(struct recording *recording, const char *name)
 {
 	if (!history_name_is_safe(name) || strlen(name) > NAME_MAX)
-		return recording_fail(recording, -EINVAL, "\"%s\" is not the name of a recording", name);
+		return recording_fail(recording, -EINVAL, "\"%s\" is not the name of a recording",
+				      name);
 	recording->name = strdup(name);
 	return recording->name ? 0 : -ENOMEM;
 }
@@ -418,15 +443,17 @@ done:
 
 int recording_find(struct recording *recording, const struct recording_query *query)
 {
-	struct search search = {.recording = recording};
+	struct search search = { .recording = recording };
 	int ret;
 
-	ret = query->recording ? take_recording(&search, query->recording) : take_name(recording, query->name);
+	ret = query->recording ? take_recording(&search, query->recording) :
+				 take_name(recording, query->name);
 	for (size_t i = 0; ret == 0 && i < query->target_count; i++) {
 		int index = recording_add_place(recording, query->targets[i], true);
 
 		if (index < 0)
-			ret = recording_fail(recording, index, "target %s: %s", query->targets[i], strerror(-index));
+			ret = recording_fail(recording, index, "target %s: %s", query->targets[i],
+					     strerror(-index));
 	}
 	if (ret == 0)
 		ret = look_at_all(&search);

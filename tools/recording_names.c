@@ -13,50 +13,52 @@
 #include "tools/sequence.h"
 
 #define COMPARE_BYTES ((size_t)1 << 20)
-#define RELATIVE_LEN  (2 * NAME_MAX + 2)
+#define RELATIVE_LEN (2 * NAME_MAX + 2)
 
 enum form {
-	FORM_VBS,               /* NAME/NAME.NNNNNNNN */
-	FORM_RAW,               /* NAME.NNNNNN or the journal's template */
-	FORM_SINGLE,            /* NAME.raw */
+	FORM_VBS,    /* NAME/NAME.NNNNNNNN */
+	FORM_RAW,    /* NAME.NNNNNN or the journal's template */
+	FORM_SINGLE, /* NAME.raw */
 	FORM_COUNT,
 };
 
 struct found {
 	uint64_t number;
-	uint32_t file;          /* index into recording->files */
+	uint32_t file; /* index into recording->files */
 };
 
 struct listing {
 	struct recording *recording;
 	struct sequence vbs;
 	struct sequence raw;
-	struct sequence from_template;  /* of the journal */
+	struct sequence from_template; /* of the journal */
 	bool has_template;
 	char single[NAME_MAX + 8];
 
 	/* the folder that is being read */
 	int place;
-	bool is_own_folder;     /* NAME/ */
+	bool is_own_folder; /* NAME/ */
 
 	/* without a journal */
 	struct found *found;
 	size_t count;
 	bool has_form[FORM_COUNT];
-	struct found *strays;   /* .part and rescued pieces; .file is an index into recording->unused */
+	uint64_t *strays; /* numbers of .part files and rescued pieces */
 	size_t stray_count;
 
 	/* with a journal */
-	const struct data_file **used;  /* sorted by place and name */
-	const char **journal_names;     /* sorted */
+	const struct data_file **used; /* sorted by place and name */
+	const char **journal_names;    /* sorted */
 };
 
 static int prepare_listing(struct listing *listing, struct recording *recording)
 {
-	const char *text = recording->history ?
-			   json_string_value(json_object_get(recording->history->start, "template")) : NULL;
+	const char *text =
+		recording->history ?
+			json_string_value(json_object_get(recording->history->start, "template")) :
+			NULL;
 
-	*listing = (struct listing){.recording = recording};
+	*listing = (struct listing){ .recording = recording };
 	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
 	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
@@ -65,7 +67,10 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 	return 0;
 }
 
-/* NAME.part, and NAME@OFFSET for what was rescued to another disk in mid-file, are not final names by themselves. */
+/*
+ * NAME.part, and NAME@OFFSET for what was rescued to another disk in mid-file, are not final names
+ * by themselves.
+ */
 static void strip_marks(char *name, bool *is_stray)
 {
 	size_t len = strlen(name), suffix_len = strlen(JOURNAL_PART_SUFFIX);
@@ -84,7 +89,8 @@ static void strip_marks(char *name, bool *is_stray)
 }
 
 /* Is it a data file of this recording? FORM_COUNT: no. */
-static enum form match_name(const struct listing *listing, const char *name, uint64_t *number, bool *is_stray)
+static enum form match_name(const struct listing *listing, const char *name, uint64_t *number,
+			    bool *is_stray)
 {
 	char stripped[NAME_MAX + 1];
 
@@ -99,8 +105,9 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 		return FORM_SINGLE;
 	if (sequence_match(&listing->raw, stripped, number))
 		return FORM_RAW;
-	return listing->has_template && sequence_match(&listing->from_template, stripped, number) ? FORM_RAW :
-												     FORM_COUNT;
+	return listing->has_template && sequence_match(&listing->from_template, stripped, number) ?
+		       FORM_RAW :
+		       FORM_COUNT;
 }
 
 static void join_name(const struct listing *listing, const char *name, char *buf)
@@ -122,7 +129,8 @@ static int scan_places(struct listing *listing, int (*visit)(void *context, cons
 			listing->is_own_folder = is_own;
 			ret = place_scan(&recording->places[i], folder, visit, listing);
 			if (ret < 0 && ret != -ENOMEM)
-				ret = recording_fail(recording, ret, "%s/%s %s", recording->places[i].path, folder,
+				ret = recording_fail(recording, ret, "%s/%s %s",
+						     recording->places[i].path, folder,
 						     place_reason(ret));
 			if (ret < 0)
 				return ret;
@@ -130,11 +138,14 @@ static int scan_places(struct listing *listing, int (*visit)(void *context, cons
 	return 0;
 }
 
-/* ---- with a journal: what is left over ---------------------------------------------------------- */
+/*
+ * ---- with a journal: what is left over ----------------------------------------------------------
+ */
 
 static int compare_used(const void *a, const void *b)
 {
-	const struct data_file *x = *(const struct data_file *const *)a, *y = *(const struct data_file *const *)b;
+	const struct data_file *x = *(const struct data_file *const *)a,
+			       *y = *(const struct data_file *const *)b;
 
 	return x->place != y->place ? (x->place < y->place ? -1 : 1) : strcmp(x->name, y->name);
 }
@@ -150,7 +161,7 @@ static int visit_unused(void *context, const char *name)
 	struct recording *recording = listing->recording;
 	char relative[RELATIVE_LEN];
 	const char *text = relative;
-	struct data_file key = {.name = relative, .place = listing->place};
+	struct data_file key = { .name = relative, .place = listing->place };
 	const struct data_file *key_place = &key;
 	uint64_t number;
 	bool is_stray, is_named;
@@ -159,17 +170,20 @@ static int visit_unused(void *context, const char *name)
 	if (match_name(listing, name, &number, &is_stray) == FORM_COUNT)
 		return 0;
 	join_name(listing, name, relative);
-	if (bsearch(&key_place, listing->used, recording->file_count, sizeof(listing->used[0]), compare_used))
+	if (bsearch(&key_place, listing->used, recording->file_count, sizeof(listing->used[0]),
+		    compare_used))
 		return 0;
 	len = strlen(relative);
-	if (len > strlen(JOURNAL_PART_SUFFIX) && strcmp(relative + len - strlen(JOURNAL_PART_SUFFIX), JOURNAL_PART_SUFFIX) == 0)
+	if (len > strlen(JOURNAL_PART_SUFFIX) &&
+	    strcmp(relative + len - strlen(JOURNAL_PART_SUFFIX), JOURNAL_PART_SUFFIX) == 0)
 		len -= strlen(JOURNAL_PART_SUFFIX);
 	relative[len] = '\0';
-	is_named = bsearch(&text, listing->journal_names, recording->file_count, sizeof(listing->journal_names[0]),
-			   compare_texts);
+	is_named = bsearch(&text, listing->journal_names, recording->file_count,
+			   sizeof(listing->journal_names[0]), compare_texts);
 	join_name(listing, name, relative);
 	return recording_add_unused(recording, recording->places[listing->place].path, relative,
-				    is_named ? "not the file of this name that the journal means" : "not in the journal");
+				    is_named ? "not the file of this name that the journal means" :
+					       "not in the journal");
 }
 
 int recording_scan_unused(struct recording *recording)
@@ -195,7 +209,10 @@ int recording_scan_unused(struct recording *recording)
 	qsort(listing.journal_names, count, sizeof(listing.journal_names[0]), compare_texts);
 	ret = scan_places(&listing, visit_unused);
 	if (ret < 0 && ret != -ENOMEM) {
-		/* The journal has told what is needed; that a directory can't be listed only hides left-overs. */
+		/*
+		 * The journal has told what is needed; that a directory can't be listed only hides
+		 * left-overs.
+		 */
 		ret = recording_add_note(recording, false, "%s", recording->error);
 		recording->error[0] = '\0';
 	}
@@ -205,18 +222,21 @@ done:
 	return ret;
 }
 
-/* ---- without a journal -------------------------------------------------------------------------- */
+/*
+ * ---- without a journal --------------------------------------------------------------------------
+ */
 
 static int add_stray(struct listing *listing, const char *relative, uint64_t number, const char *reason)
 {
 	struct recording *recording = listing->recording;
-	struct found *room = array_room(&listing->strays, listing->stray_count, sizeof(*room));
+	uint64_t *room = array_room(&listing->strays, listing->stray_count, sizeof(*room));
 
 	if (!room)
 		return -ENOMEM;
-	*room = (struct found){.number = number, .file = (uint32_t)recording->unused_count};
+	*room = number;
 	listing->stray_count++;
-	return recording_add_unused(recording, recording->places[listing->place].path, relative, reason);
+	return recording_add_unused(recording, recording->places[listing->place].path, relative,
+				    reason);
 }
 
 static int visit_found(void *context, const char *name)
@@ -236,7 +256,8 @@ static int visit_found(void *context, const char *name)
 		return 0;
 	join_name(listing, name, relative);
 	if (is_stray)
-		return add_stray(listing, relative, number, "not a final name, and there is no journal");
+		return add_stray(listing, relative, number,
+				 "not a final name, and there is no journal");
 	fd = place_open_file(&recording->places[listing->place], relative, &st);
 	if (fd == -ENOMEM)
 		return fd;
@@ -247,7 +268,7 @@ static int visit_found(void *context, const char *name)
 	room = array_room(&listing->found, listing->count, sizeof(*room));
 	if (file < 0 || !room)
 		return -ENOMEM;
-	*room = (struct found){.number = number, .file = (uint32_t)file};
+	*room = (struct found){ .number = number, .file = (uint32_t)file };
 	listing->count++;
 	listing->has_form[form] = true;
 	return 0;
@@ -335,12 +356,14 @@ static int drop_duplicates(struct listing *listing)
 		if (ret < 0)
 			return recording_fail(recording, ret, "%s/%s and %s/%s can't be compared: %s",
 					      recording->places[one->place].path, one->name,
-					      recording->places[other->place].path, other->name, strerror(-ret));
+					      recording->places[other->place].path, other->name,
+					      strerror(-ret));
 		if (ret == 0)
-			return recording_fail(recording, -EBADMSG,
-					      "%s/%s and %s/%s have the same number and different contents, and there is no journal that knows the right one",
-					      recording->places[one->place].path, one->name,
-					      recording->places[other->place].path, other->name);
+			return recording_fail(
+				recording, -EBADMSG,
+				"%s/%s and %s/%s have the same number and different contents, and there is no journal that knows the right one",
+				recording->places[one->place].path, one->name,
+				recording->places[other->place].path, other->name);
 		ret = recording_add_unused(recording, recording->places[other->place].path, other->name,
 					   "the same bytes as another file of this number");
 		if (ret < 0)
@@ -350,7 +373,10 @@ static int drop_duplicates(struct listing *listing)
 	return 0;
 }
 
-/* The length all files have but the last, which may be shorter; 0: they differ, or one file tells nothing. */
+/*
+ * The length all files have but the last, which may be shorter; 0: they differ, or one file tells
+ * nothing.
+ */
 static uint64_t common_length(const struct listing *listing)
 {
 	const struct data_file *files = listing->recording->files;
@@ -368,20 +394,25 @@ static uint64_t common_length(const struct listing *listing)
 }
 
 /* Numbers from..to-1 are not there. */
-static int add_hole(struct listing *listing, uint64_t from, uint64_t to, uint64_t length, uint64_t *position)
+static int add_hole(struct listing *listing, uint64_t from, uint64_t to, uint64_t length,
+		    uint64_t *position)
 {
 	struct recording *recording = listing->recording;
 	const struct sequence *sequence = listing->has_form[FORM_VBS] ? &listing->vbs : &listing->raw;
 	char first[SEQUENCE_NAME_LEN], last[SEQUENCE_NAME_LEN], name[3 * SEQUENCE_NAME_LEN];
-	struct recording_missing missing = {.target = "", .file = name, .reason = "is not there",
-					    .stream_offset = *position, .stream_end = *position};
-	struct part part = {.stream_offset = *position, .segment = PART_GAP, .cause = RECORDING_MISSING};
+	struct recording_missing missing = { .target = "",
+					     .file = name,
+					     .reason = "is not there",
+					     .stream_offset = *position,
+					     .stream_end = *position };
+	struct part part = { .stream_offset = *position, .segment = PART_GAP, .cause = RECORDING_MISSING };
 	uint64_t bytes;
 	int ret;
 
 	sequence_name(sequence, from, first);
 	sequence_name(sequence, to - 1, last);
-	snprintf(name, sizeof(name), "%s%s%s", first, to - from > 1 ? " to " : "", to - from > 1 ? last : "");
+	snprintf(name, sizeof(name), "%s%s%s", first, to - from > 1 ? " to " : "",
+		 to - from > 1 ? last : "");
 	part.is_length_known = length && !__builtin_mul_overflow(to - from, length, &bytes) &&
 			       bytes <= STREAM_MAX - *position;
 	if (part.is_length_known) {
@@ -398,16 +429,19 @@ static int add_whole_file(struct listing *listing, uint32_t file, uint64_t *posi
 	struct recording *recording = listing->recording;
 	uint64_t bytes = recording->files[file].bytes;
 	struct history_segment *room;
-	struct part part = {.stream_offset = *position, .bytes = bytes, .segment = (uint32_t)recording->segment_count};
+	struct part part = { .stream_offset = *position,
+			     .bytes = bytes,
+			     .segment = (uint32_t)recording->segment_count };
 
 	if (bytes == 0)
 		return 0;
 	if (bytes > STREAM_MAX - *position)
-		return recording_fail(recording, -EBADMSG, "the files are longer than 2^63 bytes together");
+		return recording_fail(recording, -EBADMSG,
+				      "the files are longer than 2^63 bytes together");
 	room = array_room(&recording->segments, recording->segment_count, sizeof(*room));
 	if (!room)
 		return -ENOMEM;
-	*room = (struct history_segment){.stream_offset = *position, .bytes = bytes, .file = file};
+	*room = (struct history_segment){ .stream_offset = *position, .bytes = bytes, .file = file };
 	recording->segment_count++;
 	*position += bytes;
 	return recording_add_part(recording, &part);
@@ -432,10 +466,14 @@ static int plan_names(struct listing *listing)
 		expected = found->number + 1;
 	}
 	if (ret == 0 && has_holes && length)
-		ret = recording_add_note(recording, false, "the missing files are taken to be %" PRIu64 " bytes long each, like the others",
+		ret = recording_add_note(recording, false,
+					 "the missing files are taken to be %" PRIu64
+					 " bytes long each, like the others",
 					 length);
 	else if (ret == 0 && has_holes)
-		ret = recording_add_note(recording, false, "the files differ in length: how long the missing ones were is not known");
+		ret = recording_add_note(
+			recording, false,
+			"the files differ in length: how long the missing ones were is not known");
 	return ret;
 }
 
@@ -443,18 +481,17 @@ static int plan_names(struct listing *listing)
 static void judge_strays(struct listing *listing)
 {
 	for (size_t i = 0; i < listing->stray_count; i++) {
-		struct found key = {.number = listing->strays[i].number};
 		size_t low = 0, high = listing->count;
 
 		while (low < high) {
 			size_t middle = (low + high) / 2;
 
-			if (listing->found[middle].number < key.number)
+			if (listing->found[middle].number < listing->strays[i])
 				low = middle + 1;
 			else
 				high = middle;
 		}
-		if (low == listing->count || listing->found[low].number != key.number)
+		if (low == listing->count || listing->found[low].number != listing->strays[i])
 			listing->recording->info.is_incomplete = true;
 	}
 }
@@ -467,13 +504,18 @@ int recording_read_names(struct recording *recording)
 	recording->has_own_segments = true;
 	if (ret == 0)
 		ret = scan_places(&listing, visit_found);
-	if (ret == 0 && listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_SINGLE] > 1)
-		ret = recording_fail(recording, -EBADMSG,
-				     "several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN and %s.raw more than one kind is there, and no journal",
-				     recording->name, recording->name, recording->name, recording->name, recording->name);
+	if (ret == 0 &&
+	    listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_SINGLE] > 1)
+		ret = recording_fail(
+			recording, -EBADMSG,
+			"several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN and %s.raw more than one kind is there, and no journal",
+			recording->name, recording->name, recording->name, recording->name,
+			recording->name);
 	if (ret == 0 && listing.count == 0)
-		ret = recording_fail(recording, -ENOENT, "no recording %s: neither a journal nor a file of that name in %s%s",
-				     recording->name, recording->place_count ? recording->places[0].path : "no target",
+		ret = recording_fail(recording, -ENOENT,
+				     "no recording %s: neither a journal nor a file of that name in %s%s",
+				     recording->name,
+				     recording->place_count ? recording->places[0].path : "no target",
 				     recording->place_count > 1 ? " and the other targets" : "");
 	if (ret == 0) {
 		qsort(listing.found, listing.count, sizeof(listing.found[0]), compare_found);

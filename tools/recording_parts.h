@@ -15,28 +15,28 @@
 #include "tools/place.h"
 #include "tools/recording.h"
 
-#define PART_GAP      UINT32_MAX
-#define STREAM_MAX    INT64_MAX
+#define PART_GAP UINT32_MAX
+#define STREAM_MAX INT64_MAX
 
 /* A file that pieces lie in. */
 struct data_file {
-	char *name;             /* relative to its place, as found; as wanted while it isn't found */
-	int place;              /* -1: not found */
-	int fd;                 /* -1: not open now */
-	int open_error;         /* -errno of an open that failed later */
-	uint64_t bytes;         /* its length when it was found */
+	char *name;     /* relative to its place, as found; as wanted while it isn't found */
+	int place;      /* -1: not found */
+	int fd;         /* -1: not open now */
+	int open_error; /* -errno of an open that failed later */
+	uint64_t bytes; /* its length when it was found */
 	dev_t device;
 	ino_t inode;
 	uint64_t last_use;
-	int64_t missing;        /* index into missing; -1 */
+	int64_t missing; /* index into missing; -1 */
 };
 
 /* A stretch of the stream as it will be given. */
 struct part {
 	uint64_t stream_offset;
 	uint64_t bytes;
-	uint32_t segment;       /* PART_GAP, or index into segments */
-	uint8_t cause;          /* enum recording_cause, of a gap */
+	uint32_t segment; /* PART_GAP, or index into segments */
+	uint8_t cause;    /* enum recording_cause, of a gap */
 	bool is_estimated;
 	bool is_length_known;
 };
@@ -52,22 +52,25 @@ struct recording {
 	size_t place_count;
 	const char **journals;
 	size_t journal_count;
-	struct { dev_t device; ino_t inode; } *journal_files;
+	struct {
+		dev_t device;
+		ino_t inode;
+	} * journal_files;
 	struct history *history;
 
-	struct data_file *files;        /* with a journal: one for each of history->files */
+	struct data_file *files; /* with a journal: one for each of history->files */
 	size_t file_count;
 	size_t open_count;
 	uint64_t use_count;
-	struct history_segment *segments;       /* the history's own, or ours without one; by stream_offset */
+	struct history_segment *segments; /* the history's own, or ours without one; by stream_offset */
 	size_t segment_count;
 	bool has_own_segments;
 
 	struct part *parts;
 	size_t part_count;
 	size_t next_part;
-	uint64_t skip_bytes;            /* of the next part, after a seek */
-	struct round *round;            /* instead of parts */
+	uint64_t skip_bytes; /* of the next part, after a seek */
+	struct round *round; /* instead of parts */
 
 	struct recording_missing *missing;
 	size_t missing_count;
@@ -86,13 +89,18 @@ int recording_fail(struct recording *recording, int ret, const char *format, ...
 /** The lists: 0 or -ENOMEM. Texts are copied. */
 int recording_add_note(struct recording *recording, bool is_trouble, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-int recording_add_unused(struct recording *recording, const char *target, const char *file, const char *reason);
+int recording_add_unused(struct recording *recording, const char *target, const char *file,
+			 const char *reason);
 int recording_add_missing(struct recording *recording, const struct recording_missing *missing);
 
 /** recording_add_file() - a data file that is there. Return: its index, or -ENOMEM. */
-int64_t recording_add_file(struct recording *recording, int place, const char *name, const struct stat *st);
+int64_t recording_add_file(struct recording *recording, int place, const char *name,
+			   const struct stat *st);
 
-/** recording_add_part() - the next stretch of the stream; gaps of one kind are joined. Return: 0; -ENOMEM. */
+/**
+ * recording_add_part() - the next stretch of the stream; gaps of one kind are joined. Return: 0;
+ * -ENOMEM.
+ */
 int recording_add_part(struct recording *recording, const struct part *part);
 
 /** recording_file_fd() - open it if it isn't; few stay open. Return: descriptor or -errno. */
@@ -102,12 +110,15 @@ int recording_file_fd(struct recording *recording, uint32_t file);
 uint64_t recording_usable(const struct recording *recording, const struct history_segment *segment);
 
 /** recording_describe_data() - fill in a data piece: @bytes of a file from @file_offset */
-void recording_describe_data(struct recording *recording, struct recording_piece *piece, uint32_t file,
-			     uint64_t file_offset, uint64_t bytes);
+void recording_describe_data(struct recording *recording, struct recording_piece *piece,
+			     uint32_t file, uint64_t file_offset, uint64_t bytes);
 
 /* recording_find.c */
 
-/** recording_find() - places, journals and the one that is believed. Return: 0, without a journal too; -errno. */
+/**
+ * recording_find() - places, journals and the one that is believed. Return: 0, without a journal
+ * too; -errno.
+ */
 int recording_find(struct recording *recording, const struct recording_query *query);
 
 /** recording_add_place() - Return: its index, of the same directory if it is known; -errno. */
@@ -115,15 +126,22 @@ int recording_add_place(struct recording *recording, const char *path, bool is_a
 
 /* recording_resolve.c */
 
-/** recording_resolve() - find the journal's files, name those that are missing or in the way. Return: 0; -errno. */
+/**
+ * recording_resolve() - find the journal's files, name those that are missing or in the way.
+ * Return: 0; -errno.
+ */
 int recording_resolve(struct recording *recording);
 
-/** recording_scan_unused() - name data files that lie there and are not used. Return: 0; -ENOMEM. */
+/**
+ * recording_scan_unused() - name data files that lie there and are not used. Return: 0; -ENOMEM.
+ */
 int recording_scan_unused(struct recording *recording);
 
 /* recording_names.c */
 
-/** recording_read_names() - files, segments and parts by name. Return: 0; -ENOENT, -EBADMSG, -errno. */
+/**
+ * recording_read_names() - files, segments and parts by name. Return: 0; -ENOENT, -EBADMSG, -errno.
+ */
 int recording_read_names(struct recording *recording);
 
 /* recording_round.c */

@@ -16,12 +16,12 @@
 
 /* What the journal says about one file, while it is looked for. */
 struct wanted {
-	uint64_t bytes;         /* up to its last segment's end */
-	uint32_t first;         /* segments with the lowest and the highest offset in the file */
+	uint64_t bytes; /* up to its last segment's end */
+	uint32_t first; /* segments with the lowest and the highest offset in the file */
 	uint32_t last;
-	bool is_shared;         /* another target has a file of this name */
-	int worst;              /* -errno of the places where it could not be opened */
-	bool is_unproven;       /* a file of this name was there, but may be another target's */
+	bool is_shared;   /* another target has a file of this name */
+	int worst;        /* -errno of the places where it could not be opened */
+	bool is_unproven; /* a file of this name was there, but may be another target's */
 };
 
 struct resolving {
@@ -92,10 +92,12 @@ static bool is_proven(const struct resolving *resolving, const struct wanted *wa
 }
 
 /*
- * In the target's own directory the name is enough. Elsewhere it is enough if it is unique and final: a chunk that
- * broke off leaves a .part of the same name as the whole chunk on another target.
+ * In the target's own directory the name is enough. Elsewhere it is enough if it is unique and
+ * final: a chunk that broke off leaves a .part of the same name as the whole chunk on another
+ * target.
  */
-static bool is_accepted(struct resolving *resolving, uint32_t file, int place_index, bool is_part, int fd)
+static bool is_accepted(struct resolving *resolving, uint32_t file, int place_index, bool is_part,
+			int fd)
 {
 	struct place *place = &resolving->recording->places[place_index];
 	int target = (int)resolving->recording->history->files[file]->target;
@@ -179,11 +181,13 @@ static void describe_reason(const struct resolving *resolving, uint32_t file, ch
 	const struct wanted *wanted = &resolving->wanted[file];
 
 	if (found->place >= 0)
-		snprintf(buf, len, "is %" PRIu64 " bytes long, the journal says %" PRIu64, found->bytes, wanted->bytes);
+		snprintf(buf, len, "is %" PRIu64 " bytes long, the journal says %" PRIu64,
+			 found->bytes, wanted->bytes);
 	else if (wanted->worst)
 		snprintf(buf, len, "%s", place_reason(wanted->worst));
 	else if (wanted->is_unproven)
-		snprintf(buf, len, "is not there; a file of this name in another directory has other contents or no checksum");
+		snprintf(buf, len,
+			 "is not there; a file of this name in another directory has other contents or no checksum");
 	else
 		snprintf(buf, len, "is not there");
 }
@@ -236,7 +240,7 @@ static int prepare(struct resolving *resolving)
 
 int recording_resolve(struct recording *recording)
 {
-	struct resolving resolving = {.recording = recording};
+	struct resolving resolving = { .recording = recording };
 	int ret = prepare(&resolving);
 
 	for (size_t i = 0; ret == 0 && i < recording->file_count; i++) {

@@ -12,23 +12,23 @@
 #include "tools/recording_parts.h"
 #include "tools/sequence.h"
 
-#define MISSING_MAX 10000       /* files in a row: their gaps are given unit by unit */
+#define MISSING_MAX 10000 /* files in a row: their gaps are given unit by unit */
 
 /* A stretch of what one directory holds: a file, or numbers that are not there. */
 struct stretch {
-	uint64_t offset;        /* in the bytes of this directory */
+	uint64_t offset; /* in the bytes of this directory */
 	uint64_t bytes;
 	uint64_t number;
-	uint32_t file;          /* PART_GAP: missing */
+	uint32_t file; /* PART_GAP: missing */
 };
 
 struct round_dir {
-	const char *given;      /* TARGET/TEMPLATE as the user wrote it */
+	const char *given; /* TARGET/TEMPLATE as the user wrote it */
 	int place;
 	struct sequence sequence;
 	struct stretch *stretches;
 	size_t count;
-	size_t current;         /* where the last look was; the next is mostly there, too */
+	size_t current; /* where the last look was; the next is mostly there, too */
 	uint64_t bytes;
 };
 
@@ -72,15 +72,17 @@ static int visit_file(void *context, const char *name)
 		return fd;
 	if (fd < 0) {
 		recording->info.is_incomplete = true;
-		return recording_add_unused(recording, recording->places[scan->dir->place].path, name,
-					    place_reason(fd));
+		return recording_add_unused(recording, recording->places[scan->dir->place].path,
+					    name, place_reason(fd));
 	}
 	close(fd);
 	file = recording_add_file(recording, scan->dir->place, name, &st);
 	room = array_room(&scan->dir->stretches, scan->dir->count, sizeof(*room));
 	if (file < 0 || !room)
 		return -ENOMEM;
-	*room = (struct stretch){.bytes = (uint64_t)st.st_size, .number = number, .file = (uint32_t)file};
+	*room = (struct stretch){ .bytes = (uint64_t)st.st_size,
+				  .number = number,
+				  .file = (uint32_t)file };
 	scan->dir->count++;
 	return 0;
 }
@@ -96,7 +98,8 @@ static int check_numbers(struct recording *recording, const struct round_dir *di
 {
 	for (size_t i = 1; i < dir->count; i++)
 		if (dir->stretches[i].number == dir->stretches[i - 1].number)
-			return recording_fail(recording, -EBADMSG, "%s and %s in %s have the same number",
+			return recording_fail(recording, -EBADMSG,
+					      "%s and %s in %s have the same number",
 					      recording->files[dir->stretches[i - 1].file].name,
 					      recording->files[dir->stretches[i].file].name,
 					      recording->places[dir->place].path);
@@ -105,7 +108,7 @@ static int check_numbers(struct recording *recording, const struct round_dir *di
 
 static int list_dir(struct recording *recording, struct round_dir *dir)
 {
-	struct round_scan scan = {.recording = recording, .dir = dir};
+	struct round_scan scan = { .recording = recording, .dir = dir };
 	char *path = strdup(dir->given), *copy = strdup(dir->given);
 	int ret = -ENOMEM;
 
@@ -113,7 +116,8 @@ static int list_dir(struct recording *recording, struct round_dir *dir)
 		goto done;
 	ret = sequence_parse(&dir->sequence, basename(copy));
 	if (ret < 0) {
-		recording_fail(recording, ret, "%s: a template has one %%d or %%06d and no other conversion (%%%% is a percent sign)",
+		recording_fail(recording, ret,
+			       "%s: a template has one %%d or %%06d and no other conversion (%%%% is a percent sign)",
 			       dir->given);
 		goto done;
 	}
@@ -145,15 +149,19 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Numbers go up by one, or by more when they count the blocks of all directories: then alike in each of them. */
+/*
+ * Numbers go up by one, or by more when they count the blocks of all directories: then alike in
+ * each of them.
+ */
 static uint64_t number_step(const struct round *round)
 {
 	uint64_t step = 0;
 
 	for (size_t k = 0; k < round->count; k++)
 		for (size_t i = 1; i < round->dirs[k].count; i++)
-			step = gcd(step, round->dirs[k].stretches[i].number - round->dirs[k].stretches[i - 1].number);
-	return step ? step : 1;
+			step = gcd(step, round->dirs[k].stretches[i].number -
+						 round->dirs[k].stretches[i - 1].number);
+	return step ? step : round->count;
 }
 
 static uint64_t file_length(const struct round_dir *dir)
@@ -180,13 +188,15 @@ static int add_stretch(struct round_dir *placed, struct stretch stretch)
 	return 0;
 }
 
-static int add_missing_numbers(struct recording *recording, struct round_dir *placed, uint64_t from, uint64_t count,
-			       uint64_t step, uint64_t length)
+static int add_missing_numbers(struct recording *recording, struct round_dir *placed, uint64_t from,
+			       uint64_t count, uint64_t step, uint64_t length)
 {
-	struct stretch hole = {.number = from, .file = PART_GAP};
+	struct stretch hole = { .number = from, .file = PART_GAP };
 	char first[SEQUENCE_NAME_LEN], last[SEQUENCE_NAME_LEN], name[3 * SEQUENCE_NAME_LEN];
 	struct recording_missing missing = {
-		.target = recording->places[placed->place].path, .file = name, .reason = "is not there",
+		.target = recording->places[placed->place].path,
+		.file = name,
+		.reason = "is not there",
 	};
 	int ret;
 
@@ -194,19 +204,25 @@ static int add_missing_numbers(struct recording *recording, struct round_dir *pl
 	sequence_name(&placed->sequence, from + (count - 1) * step, last);
 	snprintf(name, sizeof(name), "%s%s%s", first, count > 1 ? " to " : "", count > 1 ? last : "");
 	if (!length)
-		return recording_fail(recording, -EBADMSG,
-				      "%s: %s is not there, and the other files differ in length: how long it was is not known, and without that nothing behind it can be put in order",
-				      placed->given, name);
-	if (count > MISSING_MAX || __builtin_mul_overflow(count, length, &hole.bytes) || hole.bytes > STREAM_MAX)
-		return recording_fail(recording, -EBADMSG,
-				      "%s: %s are not there: so many that these files are hardly one sequence",
-				      placed->given, name);
+		return recording_fail(
+			recording, -EBADMSG,
+			"%s: %s is not there, and the other files differ in length: how long it was is not known, and without that nothing behind it can be put in order",
+			placed->given, name);
+	if (count > MISSING_MAX || __builtin_mul_overflow(count, length, &hole.bytes) ||
+	    hole.bytes > STREAM_MAX)
+		return recording_fail(
+			recording, -EBADMSG,
+			"%s: %s are not there: so many that these files are hardly one sequence",
+			placed->given, name);
 	missing.bytes = hole.bytes;
 	ret = recording_add_missing(recording, &missing);
 	return ret < 0 ? ret : add_stretch(placed, hole);
 }
 
-/* Gives each file its offset in the directory's bytes, with stretches for numbers that are not there. */
+/*
+ * Gives each file its offset in the directory's bytes, with stretches for numbers that are not
+ * there.
+ */
 static int place_files(struct recording *recording, struct round_dir *dir, uint64_t step)
 {
 	struct round_dir placed = *dir;
@@ -220,8 +236,8 @@ static int place_files(struct recording *recording, struct round_dir *dir, uint6
 		uint64_t number = dir->stretches[i].number;
 
 		if (number > expected)
-			ret = add_missing_numbers(recording, &placed, expected, (number - expected) / step, step,
-						  length);
+			ret = add_missing_numbers(recording, &placed, expected,
+						  (number - expected) / step, step, length);
 		if (ret == 0)
 			ret = add_stretch(&placed, dir->stretches[i]);
 		expected = number + step;
@@ -244,8 +260,10 @@ static int measure_stream(struct recording *recording)
 		last = round->dirs[k].bytes - 1;
 		turn = last / round->unit_bytes;
 		if (__builtin_mul_overflow(turn, round->count, &turn) ||
-		    __builtin_mul_overflow(turn + k, round->unit_bytes, &end) || end > STREAM_MAX - round->unit_bytes)
-			return recording_fail(recording, -EBADMSG, "the files are longer than 2^63 bytes together");
+		    __builtin_mul_overflow(turn + k, round->unit_bytes, &end) ||
+		    end > STREAM_MAX - round->unit_bytes)
+			return recording_fail(recording, -EBADMSG,
+					      "the files are longer than 2^63 bytes together");
 		end += last % round->unit_bytes + 1;
 		if (end > round->stream_bytes)
 			round->stream_bytes = end;
@@ -260,7 +278,8 @@ static uint64_t share_of(const struct round *round, size_t k, uint64_t stream_by
 	uint64_t rest = stream_bytes % turn_bytes, begin = k * round->unit_bytes;
 	uint64_t part = rest > begin ? rest - begin : 0;
 
-	return stream_bytes / turn_bytes * round->unit_bytes + (part < round->unit_bytes ? part : round->unit_bytes);
+	return stream_bytes / turn_bytes * round->unit_bytes +
+	       (part < round->unit_bytes ? part : round->unit_bytes);
 }
 
 static int check_ends(struct recording *recording)
@@ -272,14 +291,17 @@ static int check_ends(struct recording *recording)
 		uint64_t share = share_of(round, k, round->stream_bytes);
 
 		if (dir->bytes < share &&
-		    recording_add_note(recording, false, "%s ends %" PRIu64 " bytes before its turn: the directories don't end together",
+		    recording_add_note(recording, false,
+				       "%s ends %" PRIu64
+				       " bytes before its turn: the directories don't end together",
 				       dir->given, share - dir->bytes) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int open_round(struct recording *recording, uint64_t unit_bytes, const char *const *templates, size_t count)
+static int open_round(struct recording *recording, uint64_t unit_bytes,
+		      const char *const *templates, size_t count)
 {
 	struct round *round = calloc(1, sizeof(*round));
 	uint64_t step, turn_bytes;
@@ -288,9 +310,10 @@ static int open_round(struct recording *recording, uint64_t unit_bytes, const ch
 	recording->round = round;
 	if (!round)
 		return -ENOMEM;
-	if (unit_bytes == 0 || count == 0 || __builtin_mul_overflow(unit_bytes, count, &turn_bytes) ||
-	    turn_bytes > STREAM_MAX)
-		return recording_fail(recording, -EINVAL, "units of %" PRIu64 " bytes in %zu directories make no sense",
+	if (unit_bytes == 0 || count == 0 ||
+	    __builtin_mul_overflow(unit_bytes, count, &turn_bytes) || turn_bytes > STREAM_MAX)
+		return recording_fail(recording, -EINVAL,
+				      "units of %" PRIu64 " bytes in %zu directories make no sense",
 				      unit_bytes, count);
 	round->dirs = calloc(count, sizeof(round->dirs[0]));
 	if (!round->dirs)
@@ -317,7 +340,8 @@ static const struct stretch *find_stretch(struct round_dir *dir, uint64_t offset
 	if (offset >= dir->bytes)
 		return NULL;
 	for (size_t i = dir->current; i < dir->count && i < dir->current + 2; i++)
-		if (offset >= dir->stretches[i].offset && offset - dir->stretches[i].offset < dir->stretches[i].bytes) {
+		if (offset >= dir->stretches[i].offset &&
+		    offset - dir->stretches[i].offset < dir->stretches[i].bytes) {
 			dir->current = i;
 			return &dir->stretches[i];
 		}
@@ -334,7 +358,8 @@ static const struct stretch *find_stretch(struct round_dir *dir, uint64_t offset
 }
 
 /* Up to the end of a unit, a file or the stream, whichever comes first. */
-static void describe_position(struct recording *recording, struct recording_piece *piece, uint64_t position)
+static void describe_position(struct recording *recording, struct recording_piece *piece,
+			      uint64_t position)
 {
 	struct round *round = recording->round;
 	uint64_t turn = position / round->unit_bytes, within = position % round->unit_bytes;
@@ -352,7 +377,8 @@ static void describe_position(struct recording *recording, struct recording_piec
 	piece->bytes = bytes;
 	piece->is_length_known = true;
 	if (stretch && stretch->file != PART_GAP) {
-		recording_describe_data(recording, piece, stretch->file, offset - stretch->offset, bytes);
+		recording_describe_data(recording, piece, stretch->file, offset - stretch->offset,
+					bytes);
 		return;
 	}
 	piece->kind = RECORDING_GAP;
@@ -404,15 +430,18 @@ static void place_missing(struct recording *recording)
 
 			if (stretch->file != PART_GAP)
 				continue;
-			missing->stream_offset = (first / round->unit_bytes * round->count + k) * round->unit_bytes +
-						 first % round->unit_bytes;
-			missing->stream_end = (last / round->unit_bytes * round->count + k) * round->unit_bytes +
-					      last % round->unit_bytes + 1;
+			missing->stream_offset =
+				(first / round->unit_bytes * round->count + k) * round->unit_bytes +
+				first % round->unit_bytes;
+			missing->stream_end =
+				(last / round->unit_bytes * round->count + k) * round->unit_bytes +
+				last % round->unit_bytes + 1;
 			next++;
 		}
 }
 
-int recording_open_round(struct recording **out, uint64_t unit_bytes, const char *const *templates, size_t count)
+int recording_open_round(struct recording **out, uint64_t unit_bytes, const char *const *templates,
+			 size_t count)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
 	int ret;

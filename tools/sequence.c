@@ -98,8 +98,8 @@ bool sequence_match(const struct sequence *sequence, const char *file, uint64_t 
 char *sequence_name(const struct sequence *sequence, uint64_t number, char *buf)
 {
 	if (sequence->has_number)
-		snprintf(buf, SEQUENCE_NAME_LEN, "%s%0*" PRIu64 "%s", sequence->prefix, (int)sequence->min_digits,
-			 number, sequence->suffix);
+		snprintf(buf, SEQUENCE_NAME_LEN, "%s%0*" PRIu64 "%s", sequence->prefix,
+			 (int)sequence->min_digits, number, sequence->suffix);
 	else
 		snprintf(buf, SEQUENCE_NAME_LEN, "%s", sequence->prefix);
 	return buf;

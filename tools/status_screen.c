@@ -124,7 +124,11 @@ static void print_ring(FILE *out, const json_t *ring)
 
 	fputs("  ring     [", out);
 	for (int i = 0; i < BAR_CELLS; i++)
-		fputc(i < held_cells ? '#' : i + 1 == high_cells ? '|' : i < high_cells ? '.' : ' ', out);
+		fputc(i < held_cells      ? '#' :
+		      i + 1 == high_cells ? '|' :
+		      i < high_cells      ? '.' :
+					    ' ',
+		      out);
 	fputs("] ", out);
 	if (capacity > 0)
 		fprintf(out, "%.0f %% of ", 100 * (held > 0 ? held : 0) / capacity);
@@ -157,8 +161,8 @@ static void print_disk(FILE *out, const json_t *disk)
 
 static void print_lost(FILE *out, const json_t *lost)
 {
-	static const char *const keys[] = {"overflow_bytes", "source_bytes", "disk_bytes"};
-	static const char *const words[] = {"overflow", "source", "disk"};
+	static const char *const keys[] = { "overflow_bytes", "source_bytes", "disk_bytes" };
+	static const char *const words[] = { "overflow", "source", "disk" };
 	bool is_first = true;
 
 	fputs("  lost     ", out);
@@ -182,10 +186,10 @@ void status_screen_print(FILE *out, const json_t *object)
 	print_head(out, object);
 	print_stream(out, object);
 	print_ring(out, json_object_get(object, "ring"));
-	json_array_foreach(json_object_get(object, "disks"), index, item)
-		print_disk(out, item);
+	json_array_foreach(json_object_get(object, "disks"), index, item) print_disk(out, item);
 	print_lost(out, json_object_get(object, "lost"));
-	json_array_foreach(json_object_get(object, "warnings"), index, item) {
+	json_array_foreach(json_object_get(object, "warnings"), index, item)
+	{
 		json_t *line = json_pack("{s:O}", "text", item);
 
 		fputs("  warning  ", out);

@@ -10,7 +10,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/** status_screen_print() - what is missing in @object is shown as "?"; control characters in it as '?' */
+/**
+ * status_screen_print() - what is missing in @object is shown as "?"; control characters in it as
+ * '?'
+ */
 void status_screen_print(FILE *out, const json_t *object);
 
 #endif

@@ -20,22 +20,22 @@
 #include "tools/json_file.h"
 #include "tools/recording.h"
 
-#define EXIT_GAPS    1
+#define EXIT_GAPS 1
 #define EXIT_TROUBLE 2
 
-#define LINES_MAX       20      /* of one kind on stderr; then only their count */
-#define JSON_ITEMS_MAX  100000
-#define PROGRESS_NS     (UNITS_NS_PER_S / 4)
+#define LINES_MAX 20 /* of one kind on stderr; then only their count */
+#define JSON_ITEMS_MAX 100000
+#define PROGRESS_NS (UNITS_NS_PER_S / 4)
 
 struct program {
 	struct gather_options options;
 	struct recording *recording;
 	const struct recording_info *info;
 	struct gather_result result;
-	int status;             /* the worst so far; a trouble outweighs gaps */
+	int status; /* the worst so far; a trouble outweighs gaps */
 
-	bool is_terminal;       /* stderr: a progress line is shown */
-	bool has_line;          /* it stands there now */
+	bool is_terminal; /* stderr: a progress line is shown */
+	bool has_line;    /* it stands there now */
 	int64_t start_ns;
 	int64_t line_ns;
 
@@ -52,7 +52,10 @@ static void on_signal(int number)
 	stop_signal = number;
 }
 
-/* ---- words for people ---------------------------------------------------------------------------- */
+/*
+ * ---- words for people
+ * ----------------------------------------------------------------------------
+ */
 
 static void clear_line(struct program *program)
 {
@@ -104,19 +107,26 @@ static void show_progress(struct program *program)
 	char done[UNITS_TEXT_LEN], all[UNITS_TEXT_LEN], left[UNITS_TEXT_LEN];
 	double per_s;
 
-	if (!program->is_terminal || now - program->line_ns < PROGRESS_NS || result->bytes_out == 0 || spent <= 0)
+	if (!program->is_terminal || now - program->line_ns < PROGRESS_NS ||
+	    result->bytes_out == 0 || spent <= 0)
 		return;
 	program->line_ns = now;
 	program->has_line = true;
 	per_s = (double)result->bytes_out / ((double)spent / 1e9);
 	fprintf(stderr, "\r\033[K%s of %s, %.0f %%, %.1f Mbit/s (%.1f MiB/s), %s left",
-		units_format_bytes(done, result->bytes_out), units_format_bytes(all, result->expected_bytes),
-		100.0 * (double)result->bytes_out / (double)result->expected_bytes, per_s * 8 / 1e6, per_s / 1048576,
-		units_format_time(left, (int64_t)((double)(result->expected_bytes - result->bytes_out) / per_s) *
-						UNITS_NS_PER_S));
+		units_format_bytes(done, result->bytes_out),
+		units_format_bytes(all, result->expected_bytes),
+		100.0 * (double)result->bytes_out / (double)result->expected_bytes, per_s * 8 / 1e6,
+		per_s / 1048576,
+		units_format_time(
+			left, (int64_t)((double)(result->expected_bytes - result->bytes_out) / per_s) *
+				      UNITS_NS_PER_S));
 }
 
-/* ---- what happens while copying ------------------------------------------------------------------ */
+/*
+ * ---- what happens while copying
+ * ------------------------------------------------------------------
+ */
 
 static void keep_gap(struct program *program, const struct recording_piece *piece, const char *cause)
 {
@@ -124,8 +134,8 @@ static void keep_gap(struct program *program, const struct recording_piece *piec
 
 	if (!program->options.json || json_array_size(program->gaps) >= JSON_ITEMS_MAX)
 		return;
-	gap = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)piece->stream_offset, "bytes",
-			(json_int_t)piece->bytes, "cause", cause);
+	gap = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)piece->stream_offset,
+			"bytes", (json_int_t)piece->bytes, "cause", cause);
 	if (gap && piece->is_estimated)
 		json_object_set_new(gap, "estimated", json_true());
 	if (gap && !piece->is_length_known)
@@ -142,11 +152,12 @@ static void on_gap(struct program *program, const struct recording_piece *piece)
 	if (!is_line_left(program, &program->gap_lines, "gaps"))
 		return;
 	if (piece->is_length_known)
-		say(program, "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s%s", piece->stream_offset,
-		    piece->bytes, cause, piece->is_estimated ? ", estimated" : "",
+		say(program, "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s%s",
+		    piece->stream_offset, piece->bytes, cause, piece->is_estimated ? ", estimated" : "",
 		    program->options.fill == GATHER_PATTERN ? "; filled" : "");
 	else
-		say(program, "gap at stream offset %" PRIu64 ": length not known, %s%s", piece->stream_offset, cause,
+		say(program, "gap at stream offset %" PRIu64 ": length not known, %s%s",
+		    piece->stream_offset, cause,
 		    program->options.fill == GATHER_PATTERN ? "; can't be filled" : "");
 }
 
@@ -155,13 +166,16 @@ static void on_bad_sum(struct program *program, const struct recording_piece *pi
 	json_t *bad;
 
 	if (is_line_left(program, &program->bad_lines, "bad checksums"))
-		say(program, "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64 " bytes, stream offset %" PRIu64,
+		say(program,
+		    "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64
+		    " bytes, stream offset %" PRIu64,
 		    piece->target, piece->file, piece->sum_offset, piece->sum_bytes,
 		    piece->stream_offset - (piece->file_offset - piece->sum_offset));
 	if (!program->options.json || json_array_size(program->bad_sums) >= JSON_ITEMS_MAX)
 		return;
-	bad = json_pack("{s:s, s:s, s:I, s:I, s:I}", "target", piece->target, "file", piece->file, "file_offset",
-			(json_int_t)piece->sum_offset, "bytes", (json_int_t)piece->sum_bytes, "stream_offset",
+	bad = json_pack("{s:s, s:s, s:I, s:I, s:I}", "target", piece->target, "file", piece->file,
+			"file_offset", (json_int_t)piece->sum_offset, "bytes",
+			(json_int_t)piece->sum_bytes, "stream_offset",
 			(json_int_t)(piece->stream_offset - (piece->file_offset - piece->sum_offset)));
 	json_array_append_new(program->bad_sums, bad);
 }
@@ -169,7 +183,9 @@ static void on_bad_sum(struct program *program, const struct recording_piece *pi
 static void on_unreadable(struct program *program, const struct recording_piece *piece, int error)
 {
 	if (is_line_left(program, &program->bad_lines, "unreadable pieces"))
-		say(program, "can't read %s/%s from file offset %" PRIu64 " (stream offset %" PRIu64 ", %" PRIu64 " bytes): %s",
+		say(program,
+		    "can't read %s/%s from file offset %" PRIu64 " (stream offset %" PRIu64
+		    ", %" PRIu64 " bytes): %s",
 		    piece->target, piece->file, piece->file_offset, piece->stream_offset, piece->bytes,
 		    error == -ENODATA ? "the file has become shorter" : strerror(-error));
 }
@@ -203,7 +219,10 @@ static void on_event(void *context, const struct gather_event *event)
 	}
 }
 
-/* ---- what was found ------------------------------------------------------------------------------ */
+/*
+ * ---- what was found
+ * ------------------------------------------------------------------------------
+ */
 
 static int open_status(int ret)
 {
@@ -235,8 +254,8 @@ static int open_recording(struct program *program)
 	};
 	int ret;
 
-	ret = options->round_bytes ? recording_open_round(&program->recording, options->round_bytes, options->targets,
-							  options->target_count) :
+	ret = options->round_bytes ? recording_open_round(&program->recording, options->round_bytes,
+							  options->targets, options->target_count) :
 				     recording_open(&program->recording, &query);
 	if (ret == 0) {
 		program->info = recording_info(program->recording);
@@ -257,15 +276,19 @@ static void say_missing(struct program *program)
 		const struct recording_missing *m = &missing[i];
 
 		if (m->bytes)
-			say(program, "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64 " to %" PRIu64,
-			    m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes, m->stream_offset,
-			    m->stream_end);
+			say(program,
+			    "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
+			    " to %" PRIu64,
+			    m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
+			    m->stream_offset, m->stream_end);
 		else
-			say(program, "missing: %s%s%s %s: at stream offset %" PRIu64 ", length not known", m->target,
-			    m->target[0] ? "/" : "", m->file, m->reason, m->stream_offset);
+			say(program,
+			    "missing: %s%s%s %s: at stream offset %" PRIu64 ", length not known",
+			    m->target, m->target[0] ? "/" : "", m->file, m->reason, m->stream_offset);
 	}
 	if (count && program->info->journal)
-		say(program, "a target that is mounted elsewhere now can be named with --target DIR");
+		say(program,
+		    "a target that is somewhere else now, or has lost its journal, can be named with --target DIR");
 }
 
 static void say_found(struct program *program)
@@ -283,7 +306,8 @@ static void say_found(struct program *program)
 	for (size_t i = 0; i < count && is_line_left(program, &lines, "unused files"); i++)
 		say(program, "%s/%s: %s, not used", unused[i].target, unused[i].file, unused[i].reason);
 	if (program->info->journal && !program->info->has_end)
-		say(program, "the journal has no end line: the recording is still running, or was cut short");
+		say(program,
+		    "the journal has no end line: the recording is still running, or was cut short");
 }
 
 static void judge(struct program *program)
@@ -299,7 +323,10 @@ static void judge(struct program *program)
 		worsen(program, EXIT_TROUBLE);
 }
 
-/* ---- --list -------------------------------------------------------------------------------------- */
+/*
+ * ---- --list
+ * --------------------------------------------------------------------------------------
+ */
 
 static void list_piece(const struct recording_piece *piece)
 {
@@ -315,8 +342,8 @@ static void list_piece(const struct recording_piece *piece)
 	}
 	if (piece->has_xxh3 && piece->sum_bytes == piece->bytes)
 		snprintf(sum, sizeof(sum), "%016" PRIx64, piece->xxh3);
-	printf("data\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s/%s\n", piece->stream_offset, piece->bytes,
-	       piece->file_offset, sum, piece->target, piece->file);
+	printf("data\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s/%s\n", piece->stream_offset,
+	       piece->bytes, piece->file_offset, sum, piece->target, piece->file);
 }
 
 static int list_pieces(struct program *program)
@@ -332,7 +359,10 @@ static int list_pieces(struct program *program)
 	return EXIT_TROUBLE;
 }
 
-/* ---- the output ---------------------------------------------------------------------------------- */
+/*
+ * ---- the output
+ * ----------------------------------------------------------------------------------
+ */
 
 static int refuse(struct program *program, int status, const char *why)
 {
@@ -358,7 +388,8 @@ static int take_existing(struct program *program, int *fd)
 		return refuse(program, EX_CANTCREAT, "exists and is not overwritten without --force");
 	*fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (*fd < 0 || (S_ISREG(st.st_mode) && ftruncate(*fd, 0) < 0))
-		return refuse(program, errno == EACCES || errno == EPERM ? EX_NOPERM : EX_CANTCREAT, strerror(errno));
+		return refuse(program, errno == EACCES || errno == EPERM ? EX_NOPERM : EX_CANTCREAT,
+			      strerror(errno));
 	return 0;
 }
 
@@ -370,9 +401,13 @@ static int open_output(struct program *program, int *fd, bool *is_new)
 	*fd = STDOUT_FILENO;
 	if (strcmp(program->options.output, "-") == 0) {
 		if (!program->options.is_output_given && isatty(STDOUT_FILENO))
-			return refuse(program, EX_USAGE, "samples are not written to a terminal; -o FILE, or -o - if it is meant so");
-		if (fstat(STDOUT_FILENO, &st) == 0 && recording_uses(program->recording, st.st_dev, st.st_ino))
-			return refuse(program, EX_CANTCREAT, "standard output is a piece of the recording itself");
+			return refuse(
+				program, EX_USAGE,
+				"samples are not written to a terminal; -o FILE, or -o - if it is meant so");
+		if (fstat(STDOUT_FILENO, &st) == 0 &&
+		    recording_uses(program->recording, st.st_dev, st.st_ino))
+			return refuse(program, EX_CANTCREAT,
+				      "standard output is a piece of the recording itself");
 		return 0;
 	}
 	*fd = open(program->options.output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -381,7 +416,8 @@ static int open_output(struct program *program, int *fd, bool *is_new)
 		return 0;
 	if (errno == EEXIST)
 		return take_existing(program, fd);
-	return refuse(program, errno == EACCES || errno == EPERM ? EX_NOPERM : EX_CANTCREAT, strerror(errno));
+	return refuse(program, errno == EACCES || errno == EPERM ? EX_NOPERM : EX_CANTCREAT,
+		      strerror(errno));
 }
 
 /* The copy ended early: say how far it came, and that the file is not what was asked for. */
@@ -396,16 +432,17 @@ static void say_partial(struct program *program, int ret, bool is_new)
 	else
 		say(program, "%s: %s", is_stdout ? "standard output" : path, strerror(-ret));
 	if (is_new && result->bytes_out == 0 && unlink(path) == 0)
-		say(program, "%" PRIu64 " bytes are needed; nothing was written and %s is removed", result->expected_bytes,
-		    path);
+		say(program, "%" PRIu64 " bytes are needed; nothing was written and %s is removed",
+		    result->expected_bytes, path);
 	else
 		say(program, "%s is partial: %" PRIu64 " of %" PRIu64 " bytes were written",
 		    is_stdout ? "the stream" : path, result->bytes_out, result->expected_bytes);
 }
 
+/* The second signal of a kind ends the program at once. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -419,13 +456,18 @@ static void say_summary(struct program *program)
 	double spent = (double)(units_monotonic_ns() - program->start_ns) / 1e9;
 	char bytes[UNITS_TEXT_LEN];
 
-	say(program, "%" PRIu64 " bytes (%s) from %" PRIu64 " pieces in %.1f s%s; %" PRIu64 " gaps, %" PRIu64 " bytes filled, %" PRIu64 " bad checksums, %" PRIu64 " unreadable",
-	    result->bytes_out, units_format_bytes(bytes, result->bytes_out), result->piece_count, spent,
-	    program->status == 0 ? ": whole" : "", result->gap_count, result->filled_bytes, result->bad_sum_count,
-	    result->unreadable_count);
+	say(program,
+	    "%" PRIu64 " bytes (%s) from %" PRIu64 " pieces in %.1f s%s; %" PRIu64 " gaps, %" PRIu64
+	    " bytes filled, %" PRIu64 " bad checksums, %" PRIu64 " unreadable",
+	    result->bytes_out, units_format_bytes(bytes, result->bytes_out), result->piece_count,
+	    spent, program->status == 0 ? ": whole" : "", result->gap_count, result->filled_bytes,
+	    result->bad_sum_count, result->unreadable_count);
 }
 
-/* ---- the report ---------------------------------------------------------------------------------- */
+/*
+ * ---- the report
+ * ----------------------------------------------------------------------------------
+ */
 
 static json_t *missing_array(const struct program *program)
 {
@@ -435,11 +477,12 @@ static json_t *missing_array(const struct program *program)
 
 	missing = recording_missing(program->recording, &count);
 	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "target", missing[i].target,
-						       "file", missing[i].file, "reason", missing[i].reason,
-						       "stream_offset", (json_int_t)missing[i].stream_offset,
-						       "stream_end", (json_int_t)missing[i].stream_end, "bytes",
-						       (json_int_t)missing[i].bytes));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "target",
+						       missing[i].target, "file", missing[i].file,
+						       "reason", missing[i].reason, "stream_offset",
+						       (json_int_t)missing[i].stream_offset,
+						       "stream_end", (json_int_t)missing[i].stream_end,
+						       "bytes", (json_int_t)missing[i].bytes));
 	return array;
 }
 
@@ -451,8 +494,9 @@ static json_t *unused_array(const struct program *program)
 
 	unused = recording_unused(program->recording, &count);
 	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "target", unused[i].target, "file",
-						       unused[i].file, "reason", unused[i].reason));
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:s}", "target", unused[i].target,
+						"file", unused[i].file, "reason", unused[i].reason));
 	return array;
 }
 
@@ -481,21 +525,23 @@ static json_t *journal_array(const struct program *program)
 
 static json_t *build_report(struct program *program)
 {
-	static const char *const outcomes[] = {"whole", "gaps", "trouble"};
+	static const char *const outcomes[] = { "whole", "gaps", "trouble" };
 	const struct gather_result *result = &program->result;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:s?, s:o, s:o, s:o}",
-			 "schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION, "name",
-			 program->info->name, "outcome", outcomes[program->status], "exit_status", program->status,
-			 "output", program->options.output, "fill",
-			 program->options.fill == GATHER_PATTERN ? "pattern" : "none", "stream_bytes",
-			 (json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
-			 "filled_bytes", (json_int_t)result->filled_bytes, "segments", (json_int_t)result->piece_count,
-			 "gap_count", (json_int_t)result->gap_count, "gaps", program->gaps, "missing",
-			 missing_array(program), "bad_checksums", program->bad_sums, "bad_checksum_count",
-			 (json_int_t)result->bad_sum_count, "unreadable_count", (json_int_t)result->unreadable_count,
-			 "journal", program->info->journal, "journals", journal_array(program), "unused",
-			 unused_array(program), "warnings", warning_array(program));
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:s?, s:o, s:o, s:o}",
+		"schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION,
+		"name", program->info->name, "outcome", outcomes[program->status], "exit_status",
+		program->status, "output", program->options.output, "fill",
+		program->options.fill == GATHER_PATTERN ? "pattern" : "none", "stream_bytes",
+		(json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
+		"filled_bytes", (json_int_t)result->filled_bytes, "segments",
+		(json_int_t)result->piece_count, "gap_count", (json_int_t)result->gap_count, "gaps",
+		program->gaps, "missing", missing_array(program), "bad_checksums",
+		program->bad_sums, "bad_checksum_count", (json_int_t)result->bad_sum_count,
+		"unreadable_count", (json_int_t)result->unreadable_count, "journal",
+		program->info->journal, "journals", journal_array(program), "unused",
+		unused_array(program), "warnings", warning_array(program));
 }
 
 static int write_report(struct program *program)
@@ -507,10 +553,15 @@ static int write_report(struct program *program)
 	if (ret == 0)
 		return 0;
 	say(program, "report %s: %s", program->options.json, strerror(-ret));
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM : ret == -ENOSPC || ret == -EIO ? EX_IOERR : EX_CANTCREAT;
+	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
+	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
+						 EX_CANTCREAT;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/*
+ * ---- all of it
+ * -----------------------------------------------------------------------------------
+ */
 
 static int copy_stream(struct program *program)
 {
@@ -538,7 +589,8 @@ static int copy_stream(struct program *program)
 		say_partial(program, ret, is_new);
 	}
 	if (program->result.unfilled_count && config.fill == GATHER_PATTERN)
-		say(program, "gaps of unknown length are closed up: behind the first of them the time is not true");
+		say(program,
+		    "gaps of unknown length are closed up: behind the first of them the time is not true");
 	say_summary(program);
 	status = program->options.json ? write_report(program) : 0;
 	return program->status == EXIT_TROUBLE || status == 0 ? program->status : status;
@@ -546,7 +598,7 @@ static int copy_stream(struct program *program)
 
 int main(int argc, char **argv)
 {
-	struct program program = {.is_terminal = isatty(STDERR_FILENO)};
+	struct program program = { .is_terminal = isatty(STDERR_FILENO) };
 	int status;
 
 	gather_options_parse(&program.options, argc, argv);

@@ -19,17 +19,17 @@
 #include "tools/status_screen.h"
 
 #define EXIT_RUNNING 0
-#define EXIT_NONE    1
+#define EXIT_NONE 1
 
 struct options {
-	const char *select;     /* NULL: all */
+	const char *select; /* NULL: all */
 	bool is_once;
 	bool is_json;
-	int64_t interval_ns;    /* 0: not given */
+	int64_t interval_ns; /* 0: not given */
 };
 
 struct round {
-	char *text;             /* for stdout */
+	char *text; /* for stdout */
 	size_t len;
 	unsigned running_count;
 	unsigned denied_count;
@@ -43,16 +43,21 @@ static void on_signal(int number)
 	is_stopped = 1;
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/*
+ * ---- options
+ * -------------------------------------------------------------------------------------
+ */
 
 enum { OPTION_ONCE = 256, OPTION_INTERVAL, OPTION_JSON };
 
 static const struct argp_option option_table[] = {
-	{"once", OPTION_ONCE, NULL, 0, "Print one snapshot and end (default when standard output is not a terminal)", 0},
-	{"interval", OPTION_INTERVAL, "TIME", 0,
-	 "Look again each TIME (default 1s) until the recorder ends; without a terminal, too", 0},
-	{"json", OPTION_JSON, NULL, 0, "Print the recorder's JSON object (vsib-status/1), one line each", 0},
-	{0},
+	{ "once", OPTION_ONCE, NULL, 0,
+	  "Print one snapshot and end (default when standard output is not a terminal)", 0 },
+	{ "interval", OPTION_INTERVAL, "TIME", 0,
+	  "Look again each TIME (default 1s) until the recorder ends; without a terminal, too", 0 },
+	{ "json", OPTION_JSON, NULL, 0,
+	  "Print the recorder's JSON object (vsib-status/1), one line each", 0 },
+	{ 0 },
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -89,11 +94,15 @@ static void print_version(FILE *stream, struct argp_state *state)
 static void parse_options(struct options *options, int argc, char **argv)
 {
 	static const struct argp argp = {
-		option_table, parse_option, "[NAME|PID]",
+		option_table,
+		parse_option,
+		"[NAME|PID]",
 		"Shows the running recorders: state, rates, ring, disks, losses. Looks only, and changes nothing.\v"
 		"TIME: seconds, or with ms s m h.\n"
 		"Exit status: 0 a recorder runs, 1 none does, 64 usage, 77 no permission.",
-		NULL, NULL, NULL,
+		NULL,
+		NULL,
+		NULL,
 	};
 
 	argp_program_version_hook = print_version;
@@ -104,7 +113,10 @@ static void parse_options(struct options *options, int argc, char **argv)
 		options->interval_ns = UNITS_NS_PER_S;
 }
 
-/* ---- one round ----------------------------------------------------------------------------------- */
+/*
+ * ---- one round
+ * -----------------------------------------------------------------------------------
+ */
 
 static void say_error(const char *dir, const struct observed *one, struct round *round)
 {
@@ -176,8 +188,8 @@ static int say_none(const struct options *options, const char *dir, const struct
 {
 	if (round->denied_count)
 		return EX_NOPERM;
-	fprintf(stderr, "vsib-status: no recorder%s%s runs (looked in %s)\n", options->select ? " " : "",
-		options->select ? options->select : "", dir);
+	fprintf(stderr, "vsib-status: no recorder%s%s runs (looked in %s)\n",
+		options->select ? " " : "", options->select ? options->select : "", dir);
 	return EXIT_NONE;
 }
 
@@ -188,15 +200,20 @@ static int say_failure(const char *dir, int ret)
 		return EXIT_NONE;
 	}
 	fprintf(stderr, "vsib-status: %s: %s\n", dir,
-		ret == -EPERM ? "belongs to another user or is open to others: not trusted" : strerror(-ret));
+		ret == -EPERM ? "belongs to another user or is open to others: not trusted" :
+				strerror(-ret));
 	return ret == -EACCES || ret == -EPERM ? EX_NOPERM : EX_IOERR;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/*
+ * ---- all of it
+ * -----------------------------------------------------------------------------------
+ */
 
+/* The second signal of a kind ends the program at once. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -205,7 +222,8 @@ static void catch_signals(void)
 
 static void wait_interval(int64_t interval_ns)
 {
-	struct timespec wait = {.tv_sec = interval_ns / UNITS_NS_PER_S, .tv_nsec = interval_ns % UNITS_NS_PER_S};
+	struct timespec wait = { .tv_sec = interval_ns / UNITS_NS_PER_S,
+				 .tv_nsec = interval_ns % UNITS_NS_PER_S };
 
 	nanosleep(&wait, NULL);
 }
@@ -237,7 +255,7 @@ static int watch(const struct options *options, const char *dir)
 
 int main(int argc, char **argv)
 {
-	struct options options = {0};
+	struct options options = { 0 };
 	char dir[PATH_MAX];
 	int ret;
 
