@@ -7,6 +7,7 @@
 #	measure NAME BYTES COMMAND...     one run: CPU seconds of all its processes and wall time; any status that
 #	                                  MEASURE_STATUS allows (a list, "0" when not set)
 #	show NAME                         its medians: CPU s/GB, GB/s, memory
+#	show_cpu NAME                     only its CPU s/GB, for what has no rate
 #	compare NAME OTHER cpu|rate GOAL  the ratio of the medians, and the goal beside it (words)
 #
 # Nothing here fails because something is slow.
@@ -66,6 +67,10 @@ median_of() {
 show() {
 	printf '  %-30s %7.3f CPU s/GB   %6.2f GB/s   %6.0f MB resident   (CPU of each run:%s)\n' "$1" \
 		"$(median_of "$1" cpu)" "$(median_of "$1" rate)" "$(calculate "$(median_of "$1" rss) / 1e6" %.0f)" "${measure_cpu[$1]}"
+}
+
+show_cpu() {
+	printf '  %-30s %7.3f CPU s/GB   (each run:%s)\n' "$1" "$(median_of "$1" cpu)" "${measure_cpu[$1]}"
 }
 
 compare() {

@@ -45,12 +45,12 @@ record() {
 }
 
 value() {
-	"$TOOLS/tool_json" "$report" "$@" || rig_fail "the report has no $*"
+	"$TOOLS/tool_json" "$report" "$@" || { echo "FAILED: the report has no $*" >&2; return 1; }
 }
 
 is() {
 	local got
-	got=$(value "$1")
+	got=$(value "$1") || exit 1
 	[ "$got" = "$2" ] && return
 	show_words
 	rig_fail "$1 is $got in the report; expected $2"
@@ -58,13 +58,13 @@ is() {
 
 is_more() {
 	local got
-	got=$(value "$1")
+	got=$(value "$1") || exit 1
 	awk "BEGIN { exit !($got > $2) }" || { show_words; rig_fail "$1 is $got in the report; expected more than $2"; }
 }
 
 is_less() {
 	local got
-	got=$(value "$1")
+	got=$(value "$1") || exit 1
 	awk "BEGIN { exit !($got < $2) }" || { show_words; rig_fail "$1 is $got in the report; expected less than $2"; }
 }
 
@@ -77,16 +77,19 @@ said_not() {
 }
 
 sum() {
-	awk '{ s += $1 } END { printf "%d\n", s }'
+	awk '{ s += $1 } END { printf "%.0f\n", s }'
 }
 
 # Every byte has its place in the report, and every loss its gap.
 account() {
-	local stream received lost written overflow disk discarded aborted gaps listed disks
-	read -r -d '' stream received lost written overflow disk discarded aborted gaps < <(
+	local text stream received lost written overflow disk discarded aborted gaps listed disks
+	text=$(
 		value stream_bytes source.received_bytes source.lost_bytes written_bytes ring.overflow_bytes disk_lost_bytes \
 			discarded_bytes aborted_bytes gap_count
-	)
+	) || exit 1
+	# shellcheck disable=SC2086 # numbers
+	set -- $text
+	stream=$1 received=$2 lost=$3 written=$4 overflow=$5 disk=$6 discarded=$7 aborted=$8 gaps=$9
 	[ "$stream" -eq $((received + lost)) ] ||
 		rig_fail "stream $stream is not received $received + lost by the source $lost"
 	[ "$received" -eq $((written + overflow + disk + discarded + aborted)) ] ||
@@ -127,7 +130,7 @@ audit() {
 
 # gap_bytes [CAUSE]: of the last audit
 gap_bytes() {
-	awk -v cause="${1-}" '$1 == "gap" && (cause == "" || $4 == cause) { s += $3 } END { printf "%d\n", s }' "$RIG/audit"
+	awk -v cause="${1-}" '$1 == "gap" && (cause == "" || $4 == cause) { s += $3 } END { printf "%.0f\n", s }' "$RIG/audit"
 }
 
 # gather WANTED ARGUMENT...: to $RIG/gathered
@@ -169,7 +172,7 @@ empty() {
 
 # The child of a vsib-record that runs in the background.
 child_of() {
-	local child= try
+	local child="" try
 	for try in {1..100}; do
 		read -r child _ <"/proc/$1/task/$1/children" && break
 		sleep 0.02

@@ -21,7 +21,7 @@ bad=0
 
 # model_lines KIND FILE: the words of each comment line of that kind
 model_lines() {
-	sed -n "s|^[[:space:]]*/\* *$1:[[:space:]]*\(.*[^ ]\)[[:space:]]*\*/.*|\1|p" "$2"
+	sed -n "s|^[[:space:]]*/\* *$1:[[:space:]]*\(.*\)\*/.*|\1|p" "$2"
 }
 
 # build_verifier MODEL WORD...: build/verify/.../pan
@@ -121,18 +121,19 @@ mutant() {
 }
 
 verify_model() {
-	local model=$1 words first
-	first=$(model_lines verify "$model" | head -n 1)
-	while read -r words; do
-		(verify "$model" "$words") || bad=1
-	done < <(model_lines verify "$model" | grep . || echo)
+	local model=$1 words runs
+	mapfile -t runs < <(model_lines verify "$model")
+	[ ${#runs[@]} -gt 0 ] || runs=('')
+	for words in "${runs[@]}"; do
+		(verify "$model" "${words% }") || bad=1
+	done
 	while read -r words; do
 		if [[ $words != *expect-error* ]]; then
 			echo "$model: mutant without expect-error: $words"
 			bad=1
 			continue
 		fi
-		(mutant "$model" "$first ${words//expect-error/}") || bad=1
+		(mutant "$model" "${runs[0]% } ${words//expect-error/}") || bad=1
 	done < <(model_lines mutant "$model")
 }
 

@@ -36,5 +36,6 @@ printf '  CPU %.2f %% of one core\n' "$(calculate "100 * $(cost cpu_s) / $(cost 
 
 echo "start-up with a ring of 4 GiB, 2 s to nothing"
 record start 2 -o null: --ring 4Gi
-printf '  %.2f s besides the recording: start and end (goal: < 3 s); %s (goal: 0)\n' \
-	"$(calculate "$(cost wall_s) - $(json_number duration_s "$report")")" "$(lost)"
+printf '  armed after %.2f s (goal: < 3 s), ended %.2f s after the last sample; %s (goal: 0)\n' \
+	"$(json_number startup_s "$report")" \
+	"$(calculate "$(cost wall_s) - $(json_number startup_s "$report") - $(json_number duration_s "$report")")" "$(lost)"
