@@ -16,21 +16,20 @@ static __thread char *error_text;
 
 static void note_error(cfg_t *cfg, const char *format, va_list ap)
 {
-	int used = snprintf(error_text, OPTIONS_ERROR_LEN, "%s line %d: ", cfg && cfg->filename ? cfg->filename : "configuration",
+	int used = snprintf(error_text, CONFIG_ERROR_LEN, "%s line %d: ", cfg && cfg->filename ? cfg->filename : "configuration",
 			    cfg ? cfg->line : 0);
 
-	if (used > 0 && used < OPTIONS_ERROR_LEN)
-		vsnprintf(error_text + used, (size_t)(OPTIONS_ERROR_LEN - used), format, ap);
+	if (used > 0 && used < CONFIG_ERROR_LEN)
+		vsnprintf(error_text + used, (size_t)(CONFIG_ERROR_LEN - used), format, ap);
 }
 
-/* Every key is text to libconfuse; what it means is decided by the one table of options.c. */
-static unsigned make_keys(cfg_opt_t *keys)
+static unsigned make_keys(const struct config_reader *reader, cfg_opt_t *keys)
 {
 	unsigned count = 0;
 	bool is_list;
 	const char *name;
 
-	for (; count < KEY_MAX - 1 && (name = options_key(count, &is_list)) != NULL; count++) {
+	for (; count < KEY_MAX - 1 && (name = reader->key(count, &is_list)) != NULL; count++) {
 		cfg_opt_t text = CFG_STR(name, NULL, CFGF_NODEFAULT);
 		cfg_opt_t list = CFG_STR_LIST(name, NULL, CFGF_NODEFAULT);
 
@@ -40,33 +39,33 @@ static unsigned make_keys(cfg_opt_t *keys)
 	return count;
 }
 
-static int apply(struct options *options, cfg_t *cfg, const cfg_opt_t *keys, unsigned count,
+static int apply(const struct config_reader *reader, cfg_t *cfg, const cfg_opt_t *keys, unsigned count,
 		 const char *path, char *error)
 {
-	char why[OPTIONS_ERROR_LEN];
+	char why[CONFIG_ERROR_LEN];
 
 	for (unsigned i = 0; i < count; i++) {
 		for (unsigned k = 0; k < cfg_size(cfg, keys[i].name); k++) {
 			const char *value = cfg_getnstr(cfg, keys[i].name, k);
 
-			if (!value || options_set(options, keys[i].name, value, why) == 0)
+			if (!value || reader->set(reader->context, keys[i].name, value, why) == 0)
 				continue;
-			snprintf(error, OPTIONS_ERROR_LEN, "%.300s: %.600s", path, why);
+			snprintf(error, CONFIG_ERROR_LEN, "%.300s: %.600s", path, why);
 			return EX_CONFIG;
 		}
 	}
 	return 0;
 }
 
-int config_load(struct options *options, const char *path, char *error)
+int config_load(const struct config_reader *reader, const char *path, char *error)
 {
 	cfg_opt_t keys[KEY_MAX];
-	unsigned count = make_keys(keys);
+	unsigned count = make_keys(reader, keys);
 	cfg_t *cfg = cfg_init(keys, CFGF_NONE);
 	int ret;
 
 	if (!cfg) {
-		snprintf(error, OPTIONS_ERROR_LEN, "no memory to read %.300s", path);
+		snprintf(error, CONFIG_ERROR_LEN, "no memory to read %.300s", path);
 		return EX_OSERR;
 	}
 	error_text = error;
@@ -74,16 +73,16 @@ int config_load(struct options *options, const char *path, char *error)
 	cfg_set_error_function(cfg, note_error);
 	switch (cfg_parse(cfg, path)) {
 	case CFG_SUCCESS:
-		ret = apply(options, cfg, keys, count, path, error);
+		ret = apply(reader, cfg, keys, count, path, error);
 		break;
 	case CFG_FILE_ERROR:
 		ret = errno == EACCES ? EX_NOPERM : EX_NOINPUT;
-		snprintf(error, OPTIONS_ERROR_LEN, "configuration file %.300s: %s", path, strerror(errno));
+		snprintf(error, CONFIG_ERROR_LEN, "configuration file %.300s: %s", path, strerror(errno));
 		break;
 	default:
 		ret = EX_CONFIG;
 		if (!error[0])
-			snprintf(error, OPTIONS_ERROR_LEN, "configuration file %.300s was not understood", path);
+			snprintf(error, CONFIG_ERROR_LEN, "configuration file %.300s was not understood", path);
 	}
 	cfg_free(cfg);
 	return ret;

@@ -350,7 +350,7 @@ static const struct option_row rows[] = {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-const char *options_key(unsigned index, bool *is_list)
+static const char *option_key(unsigned index, bool *is_list)
 {
 	/* a configuration file does not name another one */
 	if (index >= ROW_COUNT - 1)
@@ -377,6 +377,11 @@ int options_set(struct options *options, const char *name, const char *value, ch
 			return set_row(options, &rows[i], value, error);
 	snprintf(error, OPTIONS_ERROR_LEN, "there is no option '%.100s'", name);
 	return EX_USAGE;
+}
+
+static int set_option(void *context, const char *name, const char *value, char *error)
+{
+	return options_set(context, name, value, error);
 }
 
 /* ---- the command line ---- */
@@ -488,6 +493,7 @@ int options_parse(struct options *options, int argc, char **argv, char *error)
 		       "accounted for.\v",
 		.help_filter = help_filter,
 	};
+	struct config_reader reader = { .key = option_key, .set = set_option, .context = options };
 	struct command_line line = { .count = 0 };
 	int ret = 0;
 
@@ -501,7 +507,7 @@ int options_parse(struct options *options, int argc, char **argv, char *error)
 		if (line.given[i].row->key == KEY_CONFIG)
 			options->config = line.given[i].value;
 	if (options->config)
-		ret = config_load(options, options->config, error);
+		ret = config_load(&reader, options->config, error);
 	if (ret == 0)
 		ret = apply(options, &line, error);
 	return ret;

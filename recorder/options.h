@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "recorder/config.h"
 #include "recorder/session.h"
 
-#define OPTIONS_ERROR_LEN 1024
+#define OPTIONS_ERROR_LEN CONFIG_ERROR_LEN
 
 enum live_mode { LIVE_AUTO, LIVE_LINE, LIVE_LOG, LIVE_NONE };
 
@@ -50,9 +51,6 @@ int options_set(struct options *options, const char *name, const char *value, ch
 
 /** options_complete() - what follows from the rest: layout by the number of targets, name by the clock, ring by memory */
 void options_complete(struct options *options);
-
-/** options_has() - does the table have this long name, and does it take several values? For config.c. */
-const char *options_key(unsigned index, bool *is_list);
 
 void options_free(struct options *options);
 
