@@ -8,8 +8,9 @@
  * order. Writer 1 is the one with bad luck:
  *   (default)   it may fail in the middle of a run: hands it over from the first block, rescues its queue, is gone.
  *   -DSTICK     it may get stuck with what it has, at any time; and at any time, whether it is stuck or merely
- *               slow, a watchdog empties its queue, while it may be claiming from it.
- *   -DCALM      it works like writer 0; the stream is longer.
+ *               slow, a watchdog empties its queue, while it may be claiming from it. Here the reader always
+ *               knows which block is a run's last; with -DSINGLES all runs are of one block.
+ *   -DCALM      it has none, and runs may go to the rescue queue from the start.
  *
  * What is checked, in every order of steps:
  *   - a block is never taken, or given back, while it is somebody else's (is_busy)
@@ -18,18 +19,35 @@
  *   - when nothing moves any more, the producer is through and all positions are final or in the hands of the stuck
  *     writer: nothing is lost, nobody is left asleep with work for him, there is no deadlock (Judge)
  *
- * Each step that C can be interrupted at is a step here: what stands in one d_step is one atomic operation with what
- * the thread does on its own. Each inline is named like its function in C.
+ * How fine the steps are: with -DFINE each atomic operation of the C code is a step of its own, everywhere. For longer
+ * streams and more threads the parts stand in for their code: a take, a push and a pop are one step, a put two (its place
+ * in the queue, then its publication, so that a put under way hides what is behind it), a ring of the bell and
+ * the look at it before sleep one each. That they behave so is what queue.pml, stack.pml and the runs with -DFINE show.
+ * What stands in one d_step is one atomic operation with what the thread does on its own; each inline is named
+ * like its function in C.
  *
  * What is not modelled: weaker orders than sequential consistency (ThreadSanitizer and stress_ring look after those);
  * deadlines and early returns of sleeps, which could only hide a lost wake-up; the counters behind ring_level().
  * The bell's count is modelled by what it is for: whether it has changed since the sleeper listened. The count
- * beside the top of the free stack is left out: with one taker nothing depends on it (stack.pml has two).
+ * beside the top of the free stack is left out: with one taker nothing depends on it, as stack.pml shows.
  */
 
-/* verify: cc:-DCOLLAPSE pan:-m2000000 */
-/* verify: -DSTICK -DN=4 cc:-DCOLLAPSE pan:-m2000000 */
-/* verify: -DCALM -DK=5 cc:-DCOLLAPSE pan:-m2000000 */
+/* verify: cc:-DCOLLAPSE unreached-ok */
+/* verify: -DN=2 cc:-DCOLLAPSE unreached-ok */
+/* verify: -DCALM -DK=3 cc:-DCOLLAPSE unreached-ok */
+/* verify: -DSTICK -DK=3 cc:-DCOLLAPSE unreached-ok */
+/* verify: -DSTICK -DSINGLES -DN=2 cc:-DCOLLAPSE unreached-ok */
+/* verify: -DFINE -DN=2 -DK=2 cc:-DCOLLAPSE unreached-ok */
+/* verify: -DFINE -DCALM -DN=2 -DK=2 cc:-DCOLLAPSE unreached-ok */
+
+/* mutant: -DWAKE_BEFORE_PUT expect-error */
+/* mutant: -DLOOK_BEFORE_LISTEN expect-error */
+/* mutant: -DNO_WAKE_ALL expect-error */
+/* mutant: -DNO_WAKE_AT_HAND_OVER expect-error */
+/* mutant: -DNEXT_AFTER_GIVE_BACK expect-error */
+/* mutant: -DHAND_OVER_FROM_HERE expect-error */
+/* mutant: -DNO_LOOK_AFTER_PUT -DSTICK -DK=3 expect-error */
+/* mutant: -DNO_ANNOUNCEMENT -DFINE -DN=2 -DK=2 expect-error */
 
 #ifndef N
 #define N       3       /* blocks */
@@ -41,7 +59,7 @@
 
 #define NONE            15
 #define END             14
-#define TORN            13      /* a block that is being filled */
+#define TORN            13      /* what is in a block that is nobody's */
 #define WRITERS         2
 #define RESCUE          2       /* the queue behind the writers' own */
 #define PRODUCER        2       /* the bell behind the writers' */
@@ -112,7 +130,9 @@ inline bell_sleep(who)
 {
 	d_step {
 		is_awaited = ticket[who] == VALID;
+#ifndef NO_ANNOUNCEMENT
 		has_sleeper[who] = true;
+#endif
 	}
 	if
 	:: is_awaited ->
@@ -126,12 +146,15 @@ end_asleep:
 	fi
 }
 #else
+inline rung(who)
+{
+	ticket[who] = (ticket[who] == VALID -> STALE : ticket[who]);
+	is_asleep[who] = false
+}
+
 inline bell_ring(who)
 {
-	d_step {
-		ticket[who] = (ticket[who] == VALID -> STALE : ticket[who]);
-		is_asleep[who] = false;
-	}
+	d_step { rung(who); }
 }
 
 inline bell_sleep(who)
@@ -214,10 +237,12 @@ inline taken(b)
 	next_in_run[b] = NONE
 }
 
-/* Who still looks at what is in there will find it out. */
+/* Its bytes are on the disk for good. Who still looks at what is in there will be found out. */
 inline given_back(b)
 {
-	assert(is_busy[b]);
+	assert(is_busy[b] && content[b] < K && !is_final[content[b]]);
+	is_final[content[b]] = true;
+	ticket[me] = NO_TICKET;
 	is_busy[b] = false;
 	content[b] = TORN
 }
@@ -289,8 +314,12 @@ inline ring_give_back(b)
 
 inline wake_consumers()
 {
+#ifdef FINE
 	bell_ring(0);
 	bell_ring(1)
+#else
+	d_step { rung(0); rung(1); }
+#endif
 }
 
 inline wake_owner(q)
@@ -351,14 +380,11 @@ inline ring_claim(q, b)
 
 inline ring_hand_over(b)
 {
-#ifdef FLAG_AFTER_PUT
-	queue_put(RESCUE, b);
-	has_rescued = true;
-#else
 	has_rescued = true;
 	queue_put(RESCUE, b);
-#endif
+#ifndef NO_WAKE_AT_HAND_OVER
 	wake_consumers()
+#endif
 }
 
 inline ring_rescue(q)
@@ -414,7 +440,13 @@ proctype Reader()
 		take_or_sleep();
 		if /* either it is known at once, or ring_end_run() says it later */
 		:: is_last = true
+#ifdef STICK
+#ifndef SINGLES
+		:: last == NONE && next_position + 1 < K -> is_last = false
+#endif
+#else
 		:: is_last = false
+#endif
 		fi;
 		if
 		:: last == NONE ->
@@ -461,22 +493,11 @@ inline write_block(b)
 	}
 }
 
-inline make_final(b)
-{
-	d_step {
-		assert(content[b] < K && is_busy[b]);
-		ticket[me] = NO_TICKET;
-		assert(!is_final[content[b]]);
-		is_final[content[b]] = true;
-	}
-}
-
 /* The block we came to has a block behind it, or the run ends with it. */
 inline go_on()
 {
 	if
 	:: !is_kept ->
-		make_final(block);
 		ring_give_back(block);
 #ifdef NEXT_AFTER_GIVE_BACK
 		next = next_in_run[block];
@@ -490,11 +511,6 @@ inline go_on()
 		block = next;
 		write_block(block)
 	:: is_kept && next == END ->
-		make_final(first);
-		if
-		:: block != first -> make_final(block)
-		:: else
-		fi;
 		if /* in any order */
 		:: block != first -> ring_give_back(block); ring_give_back(first)
 		:: block != first -> ring_give_back(first); ring_give_back(block)
@@ -519,7 +535,6 @@ inline write_pending()
 	:: write_block(pending);
 	   next = next_in_run[pending];
 	   assert(next != NONE);
-	   make_final(pending);
 	   ring_give_back(pending);
 	   pending = next;
 	   if
@@ -536,7 +551,11 @@ inline write_pending()
 inline fail()
 {
 	is_served[BAD] = false;
+#ifdef HAND_OVER_FROM_HERE
+	ring_hand_over(block);
+#else
 	ring_hand_over(first);
+#endif
 	if
 	:: pending != NONE -> ring_hand_over(pending)
 	:: else
@@ -559,6 +578,8 @@ again:
 			is_stuck = true;
 			stuck_run = (is_kept -> first : block);
 			stuck_pending = pending;
+			first = NONE; block = NONE; pending = NONE;
+			expected = NONE; is_kept = false;
 		}
 end_stuck:
 		false
