@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder/account.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ void account_gap(struct account *account, const struct gap *gap)
 	if (gap->bytes == 0)
 		return;
 	pthread_mutex_lock(&account->lock);
+	assert(account->gaps);
 	account->gap_bytes[gap->cause] += gap->bytes;
 	if (account->gap_kept_count > 0)
 		last = &account->gaps[account->gap_kept_count - 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder/journal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -148,6 +149,7 @@ static int append(struct journal *journal, const char *text, size_t len)
 
 		if (!piece || piece->used == PIECE_BYTES) {
 			piece = fresh;
+			assert(piece); /* get_pieces() counted them */
 			fresh = fresh->next;
 			piece->next = NULL;
 			piece->offset = journal->length;
@@ -164,6 +166,7 @@ static int append(struct journal *journal, const char *text, size_t len)
 		text += take;
 		len -= take;
 	}
+	assert(!fresh);
 	return 0;
 }
 

@@ -241,9 +241,10 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 /* The unit is over, or its file is: the stripe turns to the next lane whose disk works. */
 static void turn(struct lanes *lanes)
 {
-	struct stripe_disk disks[TARGET_MAX];
+	struct stripe_disk disks[TARGET_MAX] = { { 0 } };
 	uint32_t next;
 
+	assert(lanes->count > 0 && lanes->count <= lanes->session->disk_count);
 	if (lanes->count == 1)
 		return;
 	look_at_disks(lanes->session, disks);

@@ -266,7 +266,7 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 	escaped[n] = '\0';
 	if (plan->kind == LAYOUT_VBS)
 		snprintf(buf, LAYOUT_NAME_LEN, "%s/%s.%%08d", escaped, escaped);
-	else if (plan->file_bytes)
+	else if (plan->file_bytes || plan->is_held) /* several: one a target at least, and each may end up on any of them */
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d", escaped);
 	else
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.raw", escaped);

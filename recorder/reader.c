@@ -270,8 +270,11 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 static void note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
 {
 	struct session *session = r->session;
+	/* a read may begin in the middle of a sample word: where words begin, the stream offset tells */
+	size_t skip = (size_t)(-r->position % sizeof(uint32_t));
 
-	watch_look(&session->watch, data, bytes, now);
+	if (bytes > skip)
+		watch_look(&session->watch, (const char *)data + skip, bytes - skip, now);
 	if (bytes < room)
 		return;
 	if (r->last_fill_ns &&

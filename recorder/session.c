@@ -162,7 +162,7 @@ static int name_files(struct session *session, struct refusal *refusal)
 		int ret;
 
 		disk->file_bytes = config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
-		if (given && layout_check_template(given, disk->file_bytes > 0, error) < 0)
+		if (given && layout_check_template(given, disk->file_bytes > 0 || plan->is_held, error) < 0)
 			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
 		if (given)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
@@ -560,7 +560,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
-	for (unsigned i = 0; i < session->disk_count; i++) {
+	for (unsigned i = 0; session->disks && i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
 		sink_close(disk->sink);

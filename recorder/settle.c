@@ -186,6 +186,8 @@ static void say_end(struct session *session)
 {
 	struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
+	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
+	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 	enum session_outcome outcome;
 	char utc[UNITS_UTC_LEN];
 	int status;
@@ -200,10 +202,10 @@ static void say_end(struct session *session)
 			      (json_int_t)account_get(&account->received_bytes), "written_bytes",
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
 			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
-			      (json_int_t)(sum.disk_bytes + account_get(&account->unclaimed_disk_bytes)),
+			      (json_int_t)disk,
 			      "source_lost_bytes", (json_int_t)account_get(&account->source_lost_bytes),
 			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
-			      (json_int_t)(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)),
+			      (json_int_t)aborted,
 			      "filled_bytes", (json_int_t)0, "duration_s",
 			      (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
@@ -305,7 +307,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	/* lost by the clock, position unknown; a source that can wait is only slow */
 	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) && !session->source->can_wait)
 		outcome = OUTCOME_LOSS;
-	if (session->error[0] || reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
+	/* the last disk may also fail when the stream is over, in its final sync */
+	if (session->error[0] || atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0 ||
+	    reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) || was_limit_missed(session))
 		outcome = OUTCOME_STOPPED;
 	*exit_status = outcome == OUTCOME_COMPLETE ? 0 : outcome == OUTCOME_STOPPED ? 2 : 1;

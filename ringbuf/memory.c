@@ -404,6 +404,7 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 	}
 	if (config->use_lock)
 		lock(memory);
+	madvise(memory->base, memory->bytes, MADV_DONTDUMP); /* gigabytes of samples explain no crash */
 	memory->numa_node = find_node(memory);
 	if (config->numa_node != MEMORY_ANY_NODE && memory->numa_node == MEMORY_ANY_NODE)
 		note(memory, "wanted NUMA node %d, the pages are on several or the kernel doesn't say",

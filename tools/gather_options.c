@@ -59,8 +59,10 @@ static void add_text(struct argp_state *state, const char ***texts, size_t *coun
 {
 	const char **room = array_room(texts, *count, sizeof(*room));
 
-	if (!room)
-		argp_failure(state, EX_OSERR, 0, "out of memory");
+	if (!room) {
+		argp_failure(state, EX_OSERR, 0, "out of memory"); /* ends the program */
+		return;
+	}
 	*room = text;
 	(*count)++;
 }

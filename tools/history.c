@@ -234,9 +234,9 @@ static uint8_t cause_of(const char *word)
 		[HISTORY_ABORTED] = "aborted",
 	};
 
-	for (uint8_t i = 0; i < HISTORY_OTHER; i++)
+	for (unsigned i = 0; i < HISTORY_OTHER; i++)
 		if (strcmp(word, words[i]) == 0)
-			return i;
+			return (uint8_t)i;
 	return HISTORY_OTHER;
 }
 

@@ -67,7 +67,7 @@ static ssize_t read_answer(int fd, char **text, int64_t deadline_ns)
 		int ret;
 
 		if (size - used < READ_BYTES + 1) {
-			char *grown = realloc(*text, size + 2 * READ_BYTES);
+			char *grown = realloc(*text, size + 2 * (size_t)READ_BYTES);
 
 			if (!grown)
 				return -ENOMEM;

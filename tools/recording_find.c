@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -380,6 +381,7 @@ static int open_given_journal(struct search *search, const char *path)
 	if (ret == 0)
 		return recording_fail(recording, -EBADMSG, "%s",
 				      recording->notes[recording->note_count - 1].text);
+	assert(search->candidates && search->candidates[0].start);
 	recording->name = strdup(search->candidates[0].start->name);
 	return recording->name ? 1 : -ENOMEM;
 }
@@ -389,11 +391,12 @@ static int open_given_journal(struct search *search, const char *path)
  */
 static int add_place_of_journal(struct search *search, char *dir)
 {
-	const char *layout =
-		json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
+	const char *layout;
 	char *copy = strdup(dir);
 	bool is_own;
 
+	assert(search->candidates && search->candidates[0].start);
+	layout = json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
 	if (!copy)
 		return -ENOMEM;
 	is_own = (!layout || strcmp(layout, "raw") != 0) &&

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -227,11 +228,14 @@ static int place_files(struct recording *recording, struct round_dir *dir, uint6
 {
 	struct round_dir placed = *dir;
 	uint64_t length = file_length(dir);
-	uint64_t expected = dir->sequence.has_number ? dir->stretches[0].number % step : 0;
+	uint64_t expected = 0;
 	int ret = 0;
 
+	assert(step > 0);
 	placed.stretches = NULL;
 	placed.count = 0;
+	if (dir->sequence.has_number)
+		expected = dir->stretches[0].number % step;
 	for (size_t i = 0; ret == 0 && i < dir->count; i++) {
 		uint64_t number = dir->stretches[i].number;
 
