@@ -233,11 +233,27 @@ void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t b
 	journal_say(journal, line);
 }
 
+/* JSON wants UTF-8; a path in the sentence, or the system's language, may be something else. */
+static json_t *make_text(const char *text)
+{
+	json_t *string = json_string(text);
+	char *copy = string ? NULL : strdup(text);
+
+	if (!copy)
+		return string;
+	for (char *p = copy; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	string = json_string(copy);
+	free(copy);
+	return string;
+}
+
 void journal_say_event(struct journal *journal, const char *event, const char *text, int target,
 		       int64_t utc_ns)
 {
 	char utc[UNITS_UTC_LEN];
-	json_t *line = json_pack("{ss ss ss ss}", "type", "event", "event", event, "text", text, "utc",
+	json_t *line = json_pack("{ss ss so ss}", "type", "event", "event", event, "text", make_text(text), "utc",
 				 units_format_utc(utc, utc_ns));
 
 	if (line && target >= 0)

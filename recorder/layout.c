@@ -42,7 +42,8 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 	uint64_t least = request->disk_count + UINT64_C(1);
 
 	if (wanted == 0) {
-		wanted = request->ring_bytes / 32;
+		/* four blocks a disk at least, see plan_chunk() */
+		wanted = request->ring_bytes / (request->disk_count > 8 ? 4 * request->disk_count : 32);
 		wanted = wanted < DEFAULT_BLOCK ? wanted : DEFAULT_BLOCK;
 		wanted = wanted < quantum ? quantum : wanted;
 	}

@@ -151,6 +151,7 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 {
 	struct session *session = r->session;
 
+	ring_flush(session->ring);
 	note_source_loss(r, mark); /* lost at the very end: nothing comes behind it */
 	note_words(r);
 	if (result == SOURCE_NOT_YET) {
@@ -307,6 +308,8 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	note_fill(r, data, taken, room, now);
 	lanes_filled(r->lanes, taken, r->position, mark.utc_ns ? mark.utc_ns : session_utc(session, now));
 	r->position += taken;
+	if ((size_t)n < len) /* nothing more at the moment */
+		ring_flush(session->ring);
 	return true;
 }
 
@@ -329,6 +332,7 @@ static void read_stream(struct reader *r)
 			end_overflow(r);
 			is_going = read_some(r, data, room);
 		} else if (session->can_drop) {
+			ring_flush(session->ring);
 			is_going = drop_some(r);
 		} else {
 			wait_for_room(r, ticket);

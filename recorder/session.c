@@ -30,6 +30,9 @@ const int64_t session_edges_ns[SESSION_HISTOGRAM - 1] = {
 	200000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000,
 };
 
+/* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
+#define WAKE_BLOCKS 4
+
 static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -271,6 +274,7 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		.block_bytes = plan->block_bytes,
 		.block_count = plan->block_count,
 		.queue_count = session->disk_count,
+		.wake_blocks = WAKE_BLOCKS,
 		.label_bytes = sizeof(struct block_label) + plan->extent_max * sizeof(struct extent),
 	};
 	int ret = memory_map(&session->memory, &memory_config);
