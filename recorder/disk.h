@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 /** disk_is_usable() - any thread */
 bool disk_is_usable(const struct disk *disk);

@@ -7,7 +7,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 /* Everything that was closed before the sync is durable after it. */
 static void sync_written(struct disk *disk)

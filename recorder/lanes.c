@@ -255,6 +255,20 @@ static void turn(struct lanes *lanes)
 	lanes->current = next == STRIPE_NOBODY ? (lanes->current + 1) % lanes->count : next;
 }
 
+/* Does this disk's writer have anything to do, though it may not have woken up for it yet? */
+static bool has_work(const struct disk *disk)
+{
+	const struct ring *ring = disk->session->ring;
+	/* relaxed: a hint; a writer that sleeps stays where it is until we put something */
+	uint32_t block = atomic_load_explicit(&disk->waits_behind, memory_order_relaxed);
+
+	if (block == RING_END)
+		return true;
+	if (block == RING_NONE)
+		return ring_queue_length(ring, disk->number) > 0 || ring_queue_length(ring, RING_RESCUE) > 0;
+	return ring_next(ring, block) != RING_NONE;
+}
+
 /*
  * The ring is full. When every disk that works waits for its run to go on, no block will ever come back: it happens when a disk
  * fails and its runs, which fill the ring, wait for writers who are in the middle of others. So the open runs end here.
@@ -264,9 +278,7 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 	const struct session *session = lanes->session;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		/* relaxed: a writer that has just got something ends a run a little early, no more */
-		if (disk_is_usable(&session->disks[i]) &&
-		    !atomic_load_explicit(&session->disks[i].is_waiting, memory_order_relaxed))
+		if (disk_is_usable(&session->disks[i]) && has_work(&session->disks[i]))
 			return;
 	for (uint32_t i = 0; i < lanes->count; i++) {
 		retire_lane(lanes, &lanes->lanes[i]);

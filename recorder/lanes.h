@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 struct lanes;
 

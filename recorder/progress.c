@@ -138,8 +138,9 @@ static void describe_target(const struct progress *p, const struct disk *disk)
 			disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" : "stdout");
 		return;
 	}
-	fprintf(stderr, "  target %s: %s %s, %s free", disk->target.path,
-		disk->target.device[0] ? disk->target.device : "unknown device", disk->target.fs,
+	fprintf(stderr, "  target %s: %s%s%s, %s free", disk->target.path,
+		disk->target.device[0] ? disk->target.device : "unknown device", disk->target.fs[0] ? " " : "",
+		disk->target.fs,
 		units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
 		fprintf(stderr, ", full in %s at this rate",

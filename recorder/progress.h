@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "recorder/options.h"
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 #define PROGRESS_EVENTS 5
 

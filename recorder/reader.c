@@ -8,7 +8,7 @@
 
 #include "drivers/units.h"
 #include "recorder/lanes.h"
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 #define TURN_NS   INT64_C(100000000)    /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000)   /* to take what a device still holds after its stop */

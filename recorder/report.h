@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "recorder/session.h"
+#include "recorder/settle.h"
 
 struct report_file {
 	const char *path;       /* NULL = none; "-" = stdout */

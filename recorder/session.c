@@ -25,11 +25,6 @@
 #include "recorder/version.h"
 #include "recorder/writer.h"
 
-const int64_t session_edges_ns[SESSION_HISTOGRAM - 1] = {
-	1000000,   2000000,   5000000,	 10000000,   20000000,	 50000000,    100000000,
-	200000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000,
-};
-
 /* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
 #define WAKE_BLOCKS 4
 
@@ -113,6 +108,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		disk->total_bytes = disk->target.total_bytes;
 		atomic_init(&disk->free_bytes, disk->target.free_bytes);
 		atomic_init(&disk->held_block, RING_NONE);
+		atomic_init(&disk->waits_behind, RING_END);
 		pthread_mutex_init(&disk->settle_lock, NULL);
 		bell_init(&disk->keeper_bell);
 		targets[i] = disk->target;
@@ -515,51 +511,6 @@ fail:
 	return -ret;
 }
 
-void session_stop(struct session *session, enum stop_reason reason)
-{
-	int none = STOP_NONE;
-
-	atomic_compare_exchange_strong_explicit(&session->stop_reason, &none, (int)reason,
-						memory_order_acq_rel, memory_order_relaxed);
-	atomic_store_explicit(&session->is_stopping, true, memory_order_release);
-	source_interrupt(session->source);
-	ring_wake(session->ring, RING_PRODUCER);
-}
-
-void session_abort(struct session *session)
-{
-	atomic_store_explicit(&session->is_aborting, true, memory_order_release);
-	session_stop(session, STOP_SIGNAL);
-	ring_wake_all(session->ring);
-}
-
-void session_nudge(struct session *session)
-{
-	if (session->has_reader &&
-	    !atomic_load_explicit(&session->has_stream_ended, memory_order_acquire)) {
-		source_interrupt(session->source);
-		pthread_kill(session->reader, SIGUSR2);
-	}
-}
-
-void session_tell_end(struct session *session)
-{
-	uint64_t one = 1;
-
-	if (write(session->wake_fd, &one, sizeof(one)) < 0)
-		return; /* full of wake-ups: it will wake all the same */
-}
-
-bool session_has_ended(const struct session *session)
-{
-	bool has_ended = atomic_load_explicit(&session->has_stream_ended, memory_order_acquire);
-
-	for (unsigned i = 0; i < session->disk_count; i++)
-		has_ended = has_ended &&
-			    atomic_load_explicit(&session->disks[i].has_ended, memory_order_acquire);
-	return has_ended;
-}
-
 void session_free(struct session *session)
 {
 	if (!session)
@@ -586,94 +537,4 @@ void session_free(struct session *session)
 		free(session->warnings[i]);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
-}
-
-/* ---- what happens is told ---- */
-
-int64_t session_utc(const struct session *session, int64_t monotonic_ns)
-{
-	return session->armed_utc_ns + (monotonic_ns - session->armed_ns);
-}
-
-static void tell(struct session *session, const char *text, bool is_kept)
-{
-	pthread_mutex_lock(&session->lock);
-	if (session->on_event)
-		session->on_event(session->event_context, text);
-	if (!is_kept)
-		goto out;
-	for (unsigned i = 0; i < session->warning_count; i++)
-		if (strcmp(session->warnings[i], text) == 0)
-			goto out;
-	if (session->warning_count < SESSION_WARNING_MAX) {
-		char *copy = strdup(text);
-
-		if (copy)
-			session->warnings[session->warning_count++] = copy;
-	}
-out:
-	pthread_mutex_unlock(&session->lock);
-}
-
-void session_warn(struct session *session, const char *format, ...)
-{
-	char text[SESSION_ERROR_LEN];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	tell(session, text, true);
-}
-
-void session_notice(struct session *session, const char *format, ...)
-{
-	char text[SESSION_ERROR_LEN];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	tell(session, text, false);
-}
-
-void session_event(struct session *session, const char *event, int target, const char *format, ...)
-{
-	char text[SESSION_ERROR_LEN];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	if (session->journal)
-		journal_say_event(session->journal, event, text, target,
-				  session_utc(session, units_monotonic_ns()));
-	tell(session, text, true);
-}
-
-void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes, enum gap_cause cause,
-		 bool is_estimated)
-{
-	struct gap gap = {
-		.stream_offset = stream_offset,
-		.bytes = bytes,
-		.cause = cause,
-		.utc_ns = session_utc(session, units_monotonic_ns()),
-		.is_estimated = is_estimated,
-	};
-
-	if (bytes == 0)
-		return;
-	account_gap(&session->account, &gap);
-	if (session->journal)
-		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause), gap.utc_ns,
-				is_estimated);
-}
-
-void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause)
-{
-	const struct block_label *label = ring_label(session->ring, block);
-
-	for (uint32_t i = 0; i < label->extent_count; i++)
-		session_gap(session, label->extents[i].stream_offset, label->extents[i].bytes, cause, false);
 }

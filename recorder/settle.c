@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* settle.c - the end of a session: who is through, who is held, and where every byte is */
+#include "recorder/settle.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,19 +10,12 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
-#include "recorder/session.h"
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
-static const char *const state_names[] = { "ok", "full", "failed", "stuck", "readonly" };
 
 const char *session_outcome_name(enum session_outcome outcome)
 {
 	return outcome_names[outcome];
-}
-
-const char *session_disk_state_name(enum disk_state state)
-{
-	return state_names[state];
 }
 
 int64_t session_duration_ns(const struct session *session)
@@ -31,27 +25,6 @@ int64_t session_duration_ns(const struct session *session)
 	if (started < session->armed_ns || started > session->ended_ns)
 		started = session->armed_ns;
 	return session->ended_ns - started;
-}
-
-uint64_t session_written_bytes(const struct session *session)
-{
-	uint64_t written = 0;
-
-	for (unsigned i = 0; i < session->disk_count; i++)
-		written += atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
-	return written;
-}
-
-struct account_sum session_sum(const struct session *session)
-{
-	struct account_sum sum = { .written_bytes = session_written_bytes(session) };
-
-	for (unsigned i = 0; i < session->disk_count; i++) {
-		sum.disk_bytes += account_get(&session->disks[i].lost_bytes) +
-				  account_get(&session->disks[i].forfeited_bytes);
-		sum.aborted_bytes += account_get(&session->disks[i].aborted_bytes);
-	}
-	return sum;
 }
 
 /* Waits until @is_done says so for the session, at most until the deadline. */

@@ -65,6 +65,16 @@ static int record(void *context)
 	return say(refusal.exit_status, refusal.text);
 }
 
+static bool is_stdout_wanted_twice(const struct options *options)
+{
+	if (!options->json || strcmp(options->json, "-") != 0)
+		return false;
+	for (unsigned i = 0; i < options->target_count; i++)
+		if (strcmp(options->targets[i], "-") == 0)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -73,14 +83,14 @@ int main(int argc, char **argv)
 
 	options_defaults(&options);
 	status = options_parse(&options, argc, argv, error);
-	if (status != 0)
-		return say(status, error);
-	options_complete(&options);
-	if (options.json && strcmp(options.json, "-") == 0)
-		for (unsigned i = 0; i < options.target_count; i++)
-			if (strcmp(options.targets[i], "-") == 0)
-				return say(EX_USAGE, "--json - and -o - both want stdout; give the report a file");
-	status = host_run(record, &options);
+	if (status != 0) {
+		say(status, error);
+	} else if (is_stdout_wanted_twice(&options)) {
+		status = say(EX_USAGE, "--json - and -o - both want stdout; give the report a file");
+	} else {
+		options_complete(&options);
+		status = host_run(record, &options);
+	}
 	options_free(&options);
 	return status;
 }

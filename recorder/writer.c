@@ -9,7 +9,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
-#include "recorder/session.h"
+#include "recorder/state.h"
 
 #define SEGMENT_AGE_NS  INT64_C(2000000000)     /* an open segment is closed at this age: the journal follows */
 #define IDLE_NS         INT64_C(200000000)      /* a sleeping writer looks round this often */
@@ -41,12 +41,12 @@ static void hold(struct disk *disk, uint32_t block)
 	atomic_store_explicit(&disk->held_block, block, memory_order_release);
 }
 
-/* Sleeps until the ring has news for us. relaxed: only a hint to the reader, see lanes.c */
-static void wait_for_reader(struct disk *disk, uint32_t ticket)
+/* Sleeps until the ring has news for us: what follows @block, or for RING_NONE anything. relaxed: only a hint, see lanes.c */
+static void wait_for_reader(struct disk *disk, uint32_t block, uint32_t ticket)
 {
-	atomic_store_explicit(&disk->is_waiting, true, memory_order_relaxed);
+	atomic_store_explicit(&disk->waits_behind, block, memory_order_relaxed);
 	ring_sleep(disk->session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
-	atomic_store_explicit(&disk->is_waiting, false, memory_order_relaxed);
+	atomic_store_explicit(&disk->waits_behind, RING_END, memory_order_relaxed);
 }
 
 /* The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has to stop. */
@@ -61,7 +61,7 @@ static uint32_t next_block(struct disk *disk, uint32_t block)
 		if (next != RING_NONE)
 			return next;
 		into_disk(disk); /* not the disk's, but a reader that is held may hold us as well */
-		wait_for_reader(disk, ticket);
+		wait_for_reader(disk, block, ticket);
 		out_of_disk(disk);
 	}
 }
@@ -441,7 +441,7 @@ static void write_all_runs(struct disk *disk)
 		if (is_all_written(session))
 			return;
 		close_old_segment(disk);
-		wait_for_reader(disk, ticket);
+		wait_for_reader(disk, RING_NONE, ticket);
 	}
 }
 

@@ -5,10 +5,12 @@
 # the same without a ring (dd) and with one (mbuffer).
 set -u
 . "${0%/*}/../measure.sh"
-bytes=$((8 << 30))
+# Long enough that start and end, told apart below, do not hide what a byte costs; mbuffer is slower by far.
+bytes=$((64 << 30))
 runs=${RUNS:-5}
 # mbuffer stops when its output is full; it has read up to its buffer more, which counts for it.
-mbuffer_bytes=$((bytes + (256 << 20)))
+mbuffer_input=$((8 << 30))
+mbuffer_bytes=$((mbuffer_input + (256 << 20)))
 has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
 
 echo "/dev/zero -> ring -> nothing: $((bytes >> 30)) GiB a run, median of $runs"
@@ -19,7 +21,7 @@ for ((run = 0; run < runs; run++)); do
 	measure '  of which start and end' $bytes "$BIN/vsib-record" -s dev:/dev/zero -n 4Mi -o null: --ring 256Mi --block 4Mi
 	measure 'dd bs=1M' $bytes dd if=/dev/zero of=/dev/null bs=1M count=$((bytes >> 20))
 	[ -z "$mbuffer" ] || MEASURE_STATUS='0 1' measure 'mbuffer -m 256M -s 1M' $mbuffer_bytes \
-		mbuffer -q -i /dev/zero -o /dev/null -m 256M -s 1M -D "${bytes}b"
+		mbuffer -q -i /dev/zero -o /dev/null -m 256M -s 1M -D "${mbuffer_input}b"
 done
 for name in 'vsib-record 256Mi/4Mi' 'vsib-record 256Mi/1Mi' 'dd bs=1M' ${mbuffer:+'mbuffer -m 256M -s 1M'}; do
 	show "$name"
