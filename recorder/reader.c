@@ -351,17 +351,18 @@ static void empty_device(struct reader *r)
 	    atomic_load_explicit(&session->stop_reason, memory_order_acquire) != STOP_SIGNAL ||
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return;
-	for (;;) {
+	while (units_monotonic_ns() < deadline && r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
+		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
+		uint64_t before = r->position;
 		void *data;
 		size_t room = lanes_room(r->lanes, &data);
-		uint64_t before = r->position;
-		bool is_going = room > 0 ? read_some(r, data, room) : drop_some(r);
 
-		if (!is_going || r->position == before || units_monotonic_ns() > deadline ||
-		    r->position >= r->limit_bytes)
+		if (room == 0) /* it has been stopped: now it can wait */
+			wait_for_room(r, ticket);
+		else if (!read_some(r, data, room) || r->position == before)
 			break;
 	}
-	end_overflow(r);
 }
 
 static int start_source(struct reader *r)

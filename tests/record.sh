@@ -19,6 +19,16 @@ same=--allow-same-device
 # Sockets of these runs must not meet those of others.
 export VSIB_RUNTIME_DIR=$RIG/run
 
+# What a test that fails leaves running in the background.
+kill_jobs() {
+	local pid
+	for pid in $(jobs -p); do
+		# shellcheck disable=SC2046 # a list
+		kill -KILL $(cat "/proc/$pid/task/$pid/children") "$pid"
+	done
+} 2>/dev/null
+rig_at_exit+=(kill_jobs)
+
 show_words() {
 	echo "---- what it said:"
 	tail -n 40 "$words"
@@ -174,9 +184,10 @@ empty() {
 child_of() {
 	local child="" try
 	for try in {1..100}; do
-		read -r child _ <"/proc/$1/task/$1/children" && break
+		read -r child _ 2>/dev/null <"/proc/$1/task/$1/children"
+		[ -z "$child" ] || break
 		sleep 0.02
-	done 2>/dev/null
+	done
 	echo "$child"
 }
 

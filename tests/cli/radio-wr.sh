@@ -45,7 +45,7 @@ wr_to() {
 	"$BIN/wr" --ring=256Ki --json="$report" $block "$count" 0 0 0 0 "$ndirs" "${arguments[@]}" \
 		<"$file" >"$output" 2>"$words" || status=$?
 	ended "$wanted" $status wr $block "$count" 0 0 0 0 "$ndirs" "${arguments[@]}"
-	account
+	! [ -e "$report" ] || account
 	recordings=$((recordings + 1))
 }
 

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/session_kit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "drivers/sim.h"
+#include "drivers/units.h"
+
+#define NAME "scan"
+
+/* A piece of the stream, as a journal tells it. */
+struct piece {
+	uint64_t stream_offset, bytes;
+	int cause;              /* enum gap_cause; -1 = a segment */
+	unsigned target;
+	uint64_t file_offset;
+	const char *file;       /* borrowed from the line */
+	const char *xxh3;
+};
+
+struct tally {
+	struct kit *kit;
+	json_t *lines;          /* array of the longest journal's */
+	struct piece *pieces;
+	size_t piece_count;
+	uint64_t written, gaps[GAP_CAUSE_COUNT];
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	abort();
+}
+
+/* ---- open, run, close ---- */
+
+void kit_open(struct kit *kit, unsigned disk_count)
+{
+	memset(kit, 0, sizeof(*kit));
+	/* in memory: the syncs of the journals are real, and hundreds of recordings wait for them */
+	snprintf(kit->root, sizeof(kit->root), "%s/vsib_kit_XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(kit->root))
+		die(kit->root);
+	kit->disk_count = disk_count;
+	for (unsigned i = 0; i < disk_count; i++) {
+		snprintf(kit->paths[i], sizeof(kit->paths[i]), "%s/d%u", kit->root, i);
+		if (mkdir(kit->paths[i], 0755) < 0)
+			die(kit->paths[i]);
+		kit->targets[i] = kit->paths[i];
+		fake_disk_init(&kit->disks[i]);
+		kit->io[i] = &kit->disks[i].io;
+	}
+	kit->config = (struct session_config){
+		.program = "test",
+		.source_name = "fake:",
+		.source_ops = &fake_source_ops,
+		.targets = kit->targets,
+		.target_count = disk_count,
+		.name = NAME,
+		.layout = disk_count > 1 ? LAYOUT_VBS : LAYOUT_RAW,
+		.ring_bytes = 4 * disk_count * KIT_CHUNK,
+		.block_bytes = KIT_BLOCK,
+		.use_direct = true,
+		.use_checksums = true,
+		.use_journal = true,
+		.allow_same_device = true,
+		.numa_node = MEMORY_ANY_NODE,
+		.io = kit->io,
+	};
+	fake_source_script = (struct fake_source_script){ .seed = 7, .bytes = 1000003, .can_wait = true };
+}
+
+int kit_start(struct kit *kit)
+{
+	int ret = session_create(&kit->session, &kit->config, &kit->refusal);
+
+	if (ret == 0)
+		ret = session_arm(kit->session, &kit->refusal);
+	if (ret == 0)
+		ret = session_start(kit->session, &kit->refusal);
+	return ret;
+}
+
+bool kit_wait(struct kit *kit, int64_t ns)
+{
+	int64_t deadline = units_monotonic_ns() + ns;
+
+	while (!session_has_ended(kit->session)) {
+		struct timespec pause = { .tv_nsec = 1000000 };
+
+		if (units_monotonic_ns() > deadline)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+bool kit_end(struct kit *kit, int64_t wait_ns, int64_t patience_ns)
+{
+	int64_t from;
+	bool is_free;
+
+	kit_wait(kit, wait_ns);
+	from = units_monotonic_ns();
+	is_free = session_end(kit->session, patience_ns);
+	kit->end_ns = units_monotonic_ns() - from;
+	kit->outcome = session_outcome(kit->session, &kit->exit_status);
+	return is_free;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void kit_close(struct kit *kit)
+{
+	struct session *session = kit->session;
+
+	for (unsigned i = 0; i < kit->disk_count; i++)
+		fake_disk_release(&kit->disks[i]);
+	if (session && session->has_reader) {
+		session_stop(session, STOP_SIGNAL);
+		pthread_join(session->reader, NULL);
+	}
+	for (unsigned i = 0; session && i < session->disk_count; i++) {
+		if (session->disks[i].has_writer)
+			pthread_join(session->disks[i].writer, NULL);
+		if (session->disks[i].has_keeper)
+			pthread_join(session->disks[i].keeper, NULL);
+	}
+	session_free(session);
+	kit->session = NULL;
+	for (unsigned i = 0; i < kit->disk_count; i++)
+		fake_disk_free(&kit->disks[i]);
+	nftw(kit->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- reading journals ---- */
+
+static bool wrong(struct tally *tally, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool wrong(struct tally *tally, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(tally->kit->error, sizeof(tally->kit->error), format, ap);
+	va_end(ap);
+	return false;
+}
+
+static void journal_path(const struct kit *kit, unsigned disk, char *path, size_t len)
+{
+	if (kit->session->plan.kind == LAYOUT_VBS)
+		snprintf(path, len, "%s/" NAME "/" NAME JOURNAL_SUFFIX, kit->targets[disk]);
+	else
+		snprintf(path, len, "%s/" NAME JOURNAL_SUFFIX, kit->targets[disk]);
+}
+
+/* The whole lines of one journal; NULL when one of them is no JSON. */
+static json_t *read_journal(const struct kit *kit, unsigned disk)
+{
+	char path[256], *line = NULL;
+	json_t *lines = json_array();
+	size_t room = 0;
+	ssize_t len;
+	FILE *f;
+
+	journal_path(kit, disk, path, sizeof(path));
+	f = fopen(path, "r");
+	while (f && (len = getline(&line, &room, f)) > 0) {
+		json_t *object;
+
+		if (line[len - 1] != '\n')
+			break; /* torn */
+		object = json_loadb(line, (size_t)len - 1, 0, NULL);
+		if (!object) {
+			json_decref(lines);
+			lines = NULL;
+			break;
+		}
+		json_array_append_new(lines, object);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return lines;
+}
+
+static bool is_good(const struct kit *kit, unsigned disk)
+{
+	return atomic_load(&kit->session->disks[disk].state) == DISK_OK;
+}
+
+/* All good disks have the same lines; the longest journal counts. */
+static bool read_journals(struct tally *tally)
+{
+	struct kit *kit = tally->kit;
+
+	for (unsigned i = 0; i < kit->disk_count; i++) {
+		json_t *lines = read_journal(kit, i);
+		bool is_longer = !tally->lines || json_array_size(lines) > json_array_size(tally->lines);
+
+		if (!lines)
+			return wrong(tally, "the journal on disk %u has a broken line", i);
+		if (tally->lines && is_good(kit, i) && is_good(kit, 0) && !json_equal(lines, tally->lines)) {
+			json_decref(lines);
+			return wrong(tally, "the journals on good disks %u and 0 differ", i);
+		}
+		if (is_longer) {
+			json_decref(tally->lines);
+			tally->lines = lines;
+		} else {
+			json_decref(lines);
+		}
+	}
+	if (json_array_size(tally->lines) == 0)
+		return wrong(tally, "no journal has a line");
+	return true;
+}
+
+static uint64_t number(const json_t *line, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(line, key));
+}
+
+static const char *string(const json_t *line, const char *key)
+{
+	const char *text = json_string_value(json_object_get(line, key));
+
+	return text ? text : "";
+}
+
+static bool take_line(struct tally *tally, const json_t *line)
+{
+	struct piece *piece = &tally->pieces[tally->piece_count];
+	const char *type = string(line, "type");
+
+	*piece = (struct piece){
+		.stream_offset = number(line, "stream_offset"),
+		.bytes = number(line, "bytes"),
+		.cause = -1,
+		.target = (unsigned)number(line, "target"),
+		.file_offset = number(line, "file_offset"),
+		.file = string(line, "file"),
+		.xxh3 = string(line, "xxh3"),
+	};
+	if (strcmp(type, "segment") == 0) {
+		tally->written += piece->bytes;
+		tally->piece_count++;
+		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX || piece->target >= tally->kit->disk_count)
+			return wrong(tally, "a segment line is impossible");
+	} else if (strcmp(type, "gap") == 0) {
+		while (++piece->cause < GAP_CAUSE_COUNT &&
+		       strcmp(account_cause_name((enum gap_cause)piece->cause), string(line, "cause")) != 0)
+			;
+		if (piece->cause == GAP_CAUSE_COUNT || piece->bytes == 0)
+			return wrong(tally, "a gap line is impossible");
+		tally->gaps[piece->cause] += piece->bytes;
+		tally->piece_count++;
+	}
+	return true;
+}
+
+static int by_stream_offset(const void *a, const void *b)
+{
+	const struct piece *left = a, *right = b;
+
+	return left->stream_offset < right->stream_offset ? -1 : left->stream_offset > right->stream_offset;
+}
+
+static bool take_lines(struct tally *tally)
+{
+	const json_t *line, *last = NULL;
+	size_t i;
+
+	tally->pieces = calloc(json_array_size(tally->lines), sizeof(tally->pieces[0]));
+	if (!tally->pieces)
+		die("calloc");
+	json_array_foreach(tally->lines, i, line) {
+		if (!take_line(tally, line))
+			return false;
+		last = line;
+	}
+	qsort(tally->pieces, tally->piece_count, sizeof(tally->pieces[0]), by_stream_offset);
+	if (strcmp(string(json_array_get(tally->lines, 0), "type"), "start") != 0)
+		return wrong(tally, "the first line is not \"start\"");
+	if (strcmp(string(last, "type"), "end") == 0 && number(last, "written_bytes") != tally->written)
+		return wrong(tally, "the end line says %" PRIu64 " bytes written, its segments %" PRIu64,
+			     number(last, "written_bytes"), tally->written);
+	return true;
+}
+
+/* ---- comparing ---- */
+
+static bool check_tiles(struct tally *tally)
+{
+	const struct account *account = &tally->kit->session->account;
+	uint64_t at = 0, end = account_stream_bytes(account) - account_get(&account->discarded_bytes);
+
+	for (size_t i = 0; i < tally->piece_count; i++) {
+		const struct piece *piece = &tally->pieces[i];
+
+		if (piece->stream_offset != at)
+			return wrong(tally, "stream offset %" PRIu64 " is expected, a piece (cause %d) of %" PRIu64
+				     " bytes at %" PRIu64 " comes", at, piece->cause, piece->bytes, piece->stream_offset);
+		at += piece->bytes;
+	}
+	if (at != end)
+		return wrong(tally, "the journal ends at %" PRIu64 ", the stream at %" PRIu64, at, end);
+	return true;
+}
+
+static bool check_account(struct tally *tally)
+{
+	const struct session *session = tally->kit->session;
+	const struct account *account = &session->account;
+	struct account_sum sum = session_sum(session);
+	uint64_t expected[GAP_CAUSE_COUNT] = {
+		[GAP_OVERFLOW] = account_get(&account->overflow_bytes),
+		[GAP_SOURCE] = account_get(&account->source_lost_bytes),
+		[GAP_DISK] = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes),
+		[GAP_ABORTED] = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes),
+	};
+
+	if (!account_check(account, &sum, tally->kit->error, sizeof(tally->kit->error)))
+		return false;
+	if (session->error[0])
+		return wrong(tally, "the session says: %s", session->error);
+	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+		if (expected[cause] != account->gap_bytes[cause])
+			return wrong(tally, "%s: %" PRIu64 " bytes counted, gaps of %" PRIu64,
+				     account_cause_name((enum gap_cause)cause), expected[cause],
+				     account->gap_bytes[cause]);
+	return true;
+}
+
+/* What the journal says against what was counted. */
+static bool check_sums(struct tally *tally)
+{
+	const struct session *session = tally->kit->session;
+
+	if (tally->written != session_written_bytes(session))
+		return wrong(tally, "%" PRIu64 " bytes are counted as written, the journal has %" PRIu64,
+			     session_written_bytes(session), tally->written);
+	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+		if (tally->gaps[cause] != session->account.gap_bytes[cause])
+			return wrong(tally, "gaps of cause %s: %" PRIu64 " bytes known, %" PRIu64 " in the journal",
+				     account_cause_name((enum gap_cause)cause), session->account.gap_bytes[cause],
+				     tally->gaps[cause]);
+	return true;
+}
+
+static bool check_segment(struct tally *tally, const struct piece *piece)
+{
+	char path[512], sum[17];
+	char *bytes = malloc(piece->bytes);
+	ssize_t n = -1;
+	size_t right = 0;
+	int fd;
+
+	if (!bytes)
+		die("malloc");
+	snprintf(path, sizeof(path), "%s/%s", tally->kit->targets[piece->target], piece->file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		strcat(path, JOURNAL_PART_SUFFIX);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd >= 0) {
+		n = pread(fd, bytes, piece->bytes, (off_t)piece->file_offset);
+		close(fd);
+	}
+	if (n == (ssize_t)piece->bytes)
+		right = sim_verify(bytes, piece->bytes, piece->stream_offset, fake_source_script.seed);
+	snprintf(sum, sizeof(sum), "%016" PRIx64, (uint64_t)XXH3_64bits(bytes, piece->bytes));
+	free(bytes);
+	if (n != (ssize_t)piece->bytes)
+		return wrong(tally, "%s has not the %" PRIu64 " bytes at %" PRIu64, path, piece->bytes,
+			     piece->file_offset);
+	if (right != piece->bytes)
+		return wrong(tally, "%s is wrong at %" PRIu64, path, piece->file_offset + right);
+	if (tally->kit->config.use_checksums && strcmp(sum, piece->xxh3) != 0)
+		return wrong(tally, "%s at %" PRIu64 ": checksum %s, the journal says %s", path, piece->file_offset,
+			     sum, piece->xxh3);
+	return true;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
+}
+
+static uint64_t covered_bytes(const struct tally *tally, unsigned disk, const char *file)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < tally->piece_count; i++)
+		if (tally->pieces[i].cause < 0 && tally->pieces[i].target == disk &&
+		    strcmp(tally->pieces[i].file, file) == 0)
+			bytes += tally->pieces[i].bytes;
+	return bytes;
+}
+
+/* Names relative to the target, of all files but journals; false as soon as @look says so. */
+static bool walk(struct tally *tally, unsigned disk, const char *below,
+		 bool (*look)(struct tally *tally, unsigned disk, const char *file, off_t bytes))
+{
+	char path[1024], name[512];
+	struct dirent *entry;
+	bool is_right = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%s", tally->kit->targets[disk], below);
+	dir = opendir(path);
+	while (dir && is_right && (entry = readdir(dir)) != NULL) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || ends_with(entry->d_name, JOURNAL_SUFFIX))
+			continue;
+		snprintf(name, sizeof(name), "%.100s%s%.255s", below, below[0] ? "/" : "", entry->d_name);
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
+			is_right = walk(tally, disk, name, look);
+		else
+			is_right = look(tally, disk, name, st.st_size);
+	}
+	if (dir)
+		closedir(dir);
+	return is_right;
+}
+
+static bool check_file(struct tally *tally, unsigned disk, const char *file, off_t bytes)
+{
+	if (ends_with(file, JOURNAL_PART_SUFFIX))
+		return !is_good(tally->kit, disk) || wrong(tally, "%s was left on good disk %u", file, disk);
+	/* a file of a disk that failed while it was named, or its only file, may be longer than what is known to be safe */
+	if (is_good(tally->kit, disk) && covered_bytes(tally, disk, file) != (uint64_t)bytes)
+		return wrong(tally, "%s on disk %u has %jd bytes, the journal knows %" PRIu64, file, disk, (intmax_t)bytes,
+			     covered_bytes(tally, disk, file));
+	return true;
+}
+
+static bool check_content(struct tally *tally)
+{
+	for (size_t i = 0; i < tally->piece_count; i++)
+		if (tally->pieces[i].cause < 0 && !check_segment(tally, &tally->pieces[i]))
+			return false;
+	for (unsigned i = 0; i < tally->kit->disk_count; i++)
+		if (!walk(tally, i, "", check_file))
+			return false;
+	return true;
+}
+
+const char *kit_check(struct kit *kit)
+{
+	struct tally tally = { .kit = kit };
+	bool is_right;
+
+	kit->error[0] = '\0';
+	is_right = check_account(&tally) && read_journals(&tally) && take_lines(&tally) && check_tiles(&tally) &&
+		   check_sums(&tally) && check_content(&tally);
+	free(tally.pieces);
+	json_decref(tally.lines);
+	return is_right ? NULL : kit->error;
+}
+
+unsigned kit_count(const struct kit *kit, unsigned disk, const char *suffix)
+{
+	char path[256];
+	unsigned count = 0;
+
+	for (int level = 0; level < 2; level++) {
+		struct dirent *entry;
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "%s%s", kit->targets[disk], level ? "/" NAME : "");
+		dir = opendir(path);
+		while (dir && (entry = readdir(dir)) != NULL)
+			count += entry->d_name[0] != '.' && ends_with(entry->d_name, suffix);
+		if (dir)
+			closedir(dir);
+	}
+	return count;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "recorder/existing.h"
+
+static char folder[64];
+static struct target target;
+static char found[256];
+
+static int setup(void **state)
+{
+	char error[TARGET_ERROR_LEN];
+
+	(void)state;
+	strcpy(folder, "/tmp/vsib_existing_XXXXXX");
+	return !mkdtemp(folder) || target_open(&target, folder, error) < 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	target_close(&target);
+	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make(const char *name)
+{
+	int fd = openat(target.dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool is_there(const char *name)
+{
+	return faccessat(target.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int find(const char *name, const char *name_template)
+{
+	found[0] = '\0';
+	return existing_find(&target, name, name_template, found, sizeof(found));
+}
+
+static void files_of_a_recording_are_found_one_by_one(void **state)
+{
+	static const char *const files[] = {
+		"scan.raw", "scan.raw.part", "scan.raw@4096", "scan.raw@4096.part", "scan.vsib.jsonl", "scan.000000",
+		"scan.000000.part", "scan.12345678", "scan.0", "scan.000001@77", "scan.000001@77.part",
+		"x-1-y", "x-000123-y", "x-1-y.part", "x-1-y@5", "x-1-y@5.part",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		assert_int_equal(find("scan", "x-%d-y"), 0);
+		make(files[i]);
+		assert_int_equal(find("scan", "x-%d-y"), 1);
+		assert_string_equal(found, files[i]);
+		assert_int_equal(unlinkat(target.dir_fd, files[i], 0), 0);
+	}
+	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
+	assert_int_equal(find("scan", "x-%d-y"), 1);
+	assert_string_equal(found, "scan");
+}
+
+static void files_of_others_are_not(void **state)
+{
+	static const char *const files[] = {
+		"scan2.raw", "scan.rawx", "scan.raw.txt", "scan.raw@", "scan.raw@x", "scan.raw@5x", "scan.", "scanx", "sca",
+		"scan.x", "scan.1x", "scan.1.partx", "scan.1@2.parts", "scan.vsib.json", "scan.vsib.jsonl.bak", "x--y", "x-1-",
+		"x-1-yy", "ax-1-y", "x-a-y", "other.000000", "scan.txt", "Scan.raw", ".scan.raw",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make(files[i]);
+	if (find("scan", "x-%d-y") != 0)
+		fail_msg("%s was taken for a file of the recording", found);
+	assert_int_equal(existing_remove(&target, "scan", "x-%d-y"), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_true(is_there(files[i]));
+}
+
+static void a_percent_sign_is_just_one(void **state)
+{
+	(void)state;
+	make("50%.7");
+	assert_int_equal(find("other", "50%%.%02d"), 1);
+	assert_int_equal(find("50%", "nothing"), 1);
+	assert_int_equal(find("50", "51%%.%d"), 0);
+	make("501");
+	assert_int_equal(mkdirat(target.dir_fd, "50%", 0755), 0);
+	make("50%/501"); /* where the name, taken for a template, has its '%' */
+	make("50%/50%.00000000");
+	assert_int_equal(existing_remove(&target, "50%", "50%%/50%%.%08d"), -ENOTEMPTY);
+	assert_false(is_there("50%/50%.00000000"));
+	assert_true(is_there("50%/501"));
+	assert_true(is_there("501"));
+}
+
+static void removing_takes_all_of_it_and_nothing_else(void **state)
+{
+	(void)state;
+	make("scan.raw");
+	make("scan.000001.part");
+	make("scan.vsib.jsonl");
+	make("t7");
+	make("keep.raw");
+	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
+	make("scan/scan.00000000");
+	make("scan/scan.00000001.part");
+	make("scan/scan.vsib.jsonl");
+	assert_int_equal(existing_remove(&target, "scan", "t%d"), 0);
+	assert_int_equal(find("scan", "t%d"), 0);
+	assert_true(is_there("keep.raw"));
+	assert_int_equal(existing_remove(&target, "scan", "t%d"), 0); /* nothing is there: nothing to do */
+}
+
+static void a_foreign_file_in_the_directory_stays_and_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
+	make("scan/scan.00000000");
+	make("scan/notes.txt");
+	assert_int_equal(existing_remove(&target, "scan", "scan/scan.%08d"), -ENOTEMPTY);
+	assert_true(is_there("scan/notes.txt"));
+}
+
+/* A link of that name, to somewhere with files of the same names: nothing is removed over there. */
+static void removing_does_not_follow_links(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdirat(target.dir_fd, "elsewhere", 0755), 0);
+	make("elsewhere/scan.00000000");
+	assert_int_equal(symlinkat("elsewhere", target.dir_fd, "scan"), 0);
+	assert_int_equal(find("scan", "scan/scan.%08d"), 1);
+	existing_remove(&target, "scan", "scan/scan.%08d");
+	assert_true(is_there("elsewhere/scan.00000000"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(files_of_a_recording_are_found_one_by_one),
+		TEST(files_of_others_are_not),
+		TEST(a_percent_sign_is_just_one),
+		TEST(removing_takes_all_of_it_and_nothing_else),
+		TEST(a_foreign_file_in_the_directory_stays_and_is_told),
+		TEST(removing_does_not_follow_links),
+	};
+
+	return cmocka_run_group_tests_name("existing", tests, NULL, NULL);
+}

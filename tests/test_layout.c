@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "recorder/layout.h"
+
+#define MI (UINT64_C(1) << 20)
+#define GI (UINT64_C(1) << 30)
+
+static char error[LAYOUT_ERROR_LEN];
+
+static struct layout_request vbs(unsigned disk_count, uint64_t ring_bytes)
+{
+	return (struct layout_request){ .kind = LAYOUT_VBS, .disk_count = disk_count, .ring_bytes = ring_bytes };
+}
+
+static struct layout_plan plan_of(const struct layout_request *request)
+{
+	struct layout_plan plan;
+
+	if (layout_plan(&plan, request, error) != 0)
+		fail_msg("refused: %s", error);
+	return plan;
+}
+
+/* A refusal with a sentence that has @word in it. */
+static void assert_refused(const struct layout_request *request, const char *word)
+{
+	struct layout_plan plan;
+
+	error[0] = '\0';
+	assert_int_equal(layout_plan(&plan, request, error), -EINVAL);
+	if (!strstr(error, word))
+		fail_msg("'%s' is not in: %s", word, error);
+}
+
+static void blocks_are_whole_frames_and_whole_pages(void **state)
+{
+	static const struct {
+		uint64_t frame, quantum;
+	} cases[] = { { 8032, 1028096 }, { 5032, 2576384 }, { 8224, 1052672 }, { 4096, 4096 }, { 0, 4096 }, { 10000, 2560000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct layout_request request = vbs(2, 256 * MI);
+		struct layout_plan plan;
+
+		request.frame_bytes = cases[i].frame;
+		plan = plan_of(&request);
+		assert_int_equal(plan.block_bytes, 4 * MI / cases[i].quantum * cases[i].quantum);
+		request.block_bytes = cases[i].quantum; /* exactly one */
+		assert_int_equal(plan_of(&request).block_bytes, cases[i].quantum);
+		request.block_bytes = cases[i].quantum + 1; /* rounded down */
+		assert_int_equal(plan_of(&request).block_bytes, cases[i].quantum);
+		request.block_bytes = cases[i].quantum - 1;
+		assert_refused(&request, "must be a multiple");
+	}
+}
+
+static void a_ring_is_whole_blocks(void **state)
+{
+	struct layout_request request = vbs(1, 100 * MI + 12345);
+	struct layout_plan plan = plan_of(&request);
+
+	(void)state;
+	assert_int_equal(plan.ring_bytes, plan.block_bytes * plan.block_count);
+	assert_true(plan.ring_bytes <= request.ring_bytes);
+	assert_true(request.ring_bytes - plan.ring_bytes < plan.block_bytes);
+	/* 4 MiB, but in a small ring so small that there are 32 */
+	assert_int_equal(plan.block_bytes, 100 * MI / 32 / 4096 * 4096);
+	request.ring_bytes = 16 * GI;
+	assert_int_equal(plan_of(&request).block_bytes, 4 * MI);
+	assert_int_equal(plan_of(&request).block_count, 4096);
+	request.ring_bytes = 8192;
+	assert_int_equal(plan_of(&request).block_count, 2);
+	request.ring_bytes = 4096;
+	assert_refused(&request, "needed");
+	request.ring_bytes = 0;
+	assert_refused(&request, "needed");
+	request = vbs(4, 4 * 4096);
+	assert_refused(&request, "larger --ring");
+	request = vbs(1, 16 * GI);
+	request.block_bytes = 2 * GI;
+	assert_refused(&request, "below 2 GiB");
+}
+
+static void a_chunk_is_a_fourth_of_each_disks_share_of_the_ring(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 64; disks++) {
+		for (uint64_t ring = 256 * MI; ring <= 512 * GI; ring *= 2) {
+			struct layout_request request = vbs(disks, ring);
+			struct layout_plan plan = plan_of(&request);
+			uint64_t share = plan.ring_bytes / 4 / disks;
+
+			share = share < LAYOUT_CHUNK_MAX ? share : LAYOUT_CHUNK_MAX;
+			share = share / plan.block_bytes * plan.block_bytes;
+			/* never less than a block */
+			assert_int_equal(plan.chunk_bytes, share ? share : plan.block_bytes);
+			assert_int_equal(plan.file_bytes, plan.chunk_bytes);
+			assert_int_equal(plan.run_bytes, plan.chunk_bytes);
+			assert_true(plan.is_run_a_file);
+			assert_int_equal(plan.is_held, disks > 1);
+			assert_true(disks == 1 || plan.chunk_bytes * (disks + 1) <= plan.ring_bytes);
+		}
+	}
+}
+
+static void a_given_chunk_must_fit(void **state)
+{
+	struct layout_request request = vbs(2, 256 * MI);
+
+	(void)state;
+	request.chunk_bytes = 64 * MI + 1;
+	assert_int_equal(plan_of(&request).chunk_bytes, 64 * MI);
+	request.chunk_bytes = 1;
+	assert_refused(&request, "no whole block");
+	request.chunk_bytes = 128 * MI;
+	assert_refused(&request, "larger --ring or a smaller --chunk");
+	/* three times these wrap round in 64 bits */
+	request.chunk_bytes = UINT64_C(1) << 63;
+	assert_refused(&request, "smaller --chunk");
+	request.chunk_bytes = UINT64_MAX / 3 + 4096;
+	assert_refused(&request, "smaller --chunk");
+	request.disk_count = 3;
+	request.chunk_bytes = UINT64_C(1) << 62;
+	assert_refused(&request, "smaller --chunk");
+	request = vbs(1, 256 * MI); /* nothing is held for one disk */
+	request.chunk_bytes = 4 * GI;
+	assert_int_equal(plan_of(&request).chunk_bytes, 4 * GI);
+	request.file_bytes = GI;
+	assert_refused(&request, "--chunk");
+}
+
+static void raw_on_several_targets_needs_a_file_size_or_round(void **state)
+{
+	struct layout_request request = { .kind = LAYOUT_RAW, .disk_count = 2, .ring_bytes = 256 * MI };
+	struct layout_plan plan;
+
+	(void)state;
+	assert_refused(&request, "--file-size");
+	request.file_bytes = GI;
+	plan = plan_of(&request);
+	assert_int_equal(plan.file_bytes, GI);
+	assert_int_equal(plan.run_bytes, plan.chunk_bytes);
+	assert_int_equal(plan.unit_bytes, 0);
+	assert_false(plan.is_run_a_file);
+	request.file_bytes = MI; /* smaller than a chunk: it is written whole */
+	plan = plan_of(&request);
+	assert_int_equal(plan.run_bytes, MI);
+	assert_true(plan.is_run_a_file);
+	request.file_bytes = 0;
+	request.stripe = STRIPE_ROUND;
+	plan = plan_of(&request);
+	assert_int_equal(plan.unit_bytes, plan.block_bytes);
+	assert_int_equal(plan.file_bytes, 0);
+	request.unit_bytes = 123456;
+	assert_int_equal(plan_of(&request).unit_bytes, 123456);
+}
+
+static void one_target_holds_nothing(void **state)
+{
+	struct layout_request request = { .kind = LAYOUT_RAW, .disk_count = 1, .ring_bytes = 256 * MI };
+	struct layout_plan plan = plan_of(&request);
+
+	(void)state;
+	assert_false(plan.is_held);
+	assert_int_equal(plan.run_bytes, 0);
+	assert_int_equal(plan.file_bytes, 0);
+	request.file_bytes = 12345;
+	assert_int_equal(plan_of(&request).file_bytes, 12345);
+	request.is_stream = true;
+	assert_int_equal(plan_of(&request).file_bytes, 0);
+}
+
+static void small_units_have_room_for_their_extents(void **state)
+{
+	struct layout_request request = { .kind = LAYOUT_RAW, .stripe = STRIPE_ROUND, .disk_count = 2, .is_historical = true,
+					  .ring_bytes = 256 * MI, .unit_bytes = 16000 };
+	struct layout_plan plan = plan_of(&request);
+
+	(void)state;
+	assert_false(plan.is_held);
+	assert_true(plan.extent_max > plan.block_bytes / 16000 + 1);
+	request.unit_bytes = 1;
+	assert_refused(&request, "too small");
+	request.unit_bytes = 512;
+	plan_of(&request);
+}
+
+static void templates_have_one_number_and_nothing_else(void **state)
+{
+	static const char *const good[] = { "a.%d", "a.%06d", "%01d", "100%%.%09d", "%%%012d%%", "a b %d" };
+	static const char *const bad[] = { "", "a", "%", "a%", "%s", "%n", "%d%d", "%5d", "%12d", "%99d", "%-5d", "%0d", "%00d", "%000d", "%0100d",
+					   "%ld", "%lld", "%i", "%u", "%x", "%*d", "%1$d", "%06", "%0", "% d", "%+d", "a/%d",
+					   "../%d", "%d/", "%%d", "%.3d", "%d%", "%d%s", "%d%n", "%\xc3\xa4" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (layout_check_template(good[i], true, error) != 0)
+			fail_msg("'%s': %s", good[i], error);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		error[0] = '\0';
+		if (layout_check_template(bad[i], true, error) != -EINVAL || !error[0])
+			fail_msg("'%s' was taken", bad[i]);
+	}
+	assert_int_equal(layout_check_template("plain", false, error), 0);
+	assert_int_equal(layout_check_template("%099d", true, error), 0);
+	assert_int_equal(layout_check_template("plain%s", false, error), -EINVAL);
+	assert_int_equal(layout_check_template(".", false, error), -EINVAL);
+	assert_int_equal(layout_check_template("..", false, error), -EINVAL);
+	assert_int_equal(layout_check_template("scan\xff.%d", true, error), -EINVAL);
+	assert_non_null(strstr(error, "UTF-8"));
+}
+
+static void templates_that_make_too_long_names_are_refused(void **state)
+{
+	char name[300];
+
+	(void)state;
+	for (size_t len = 1; len < sizeof(name); len++) {
+		char made[LAYOUT_NAME_LEN];
+
+		memset(name, 'a', len);
+		name[len] = '\0';
+		if (layout_check_template(name, false, error) == 0) {
+			layout_file_name(made, name, UINT64_MAX, UINT64_MAX);
+			assert_true(strlen(made) + strlen(".part") <= 255);
+		} else {
+			assert_true(len > 200);
+			assert_non_null(strstr(error, "too long"));
+		}
+	}
+}
+
+static void names_are_refused_with_the_reason(void **state)
+{
+	static const struct {
+		const char *name, *word;
+	} cases[] = { { "", "empty" }, { "a.b", "'.'" }, { ".", "'.'" }, { "a/b", "path" }, { "a\nb", "control" },
+		      { "a\x7f", "control" }, { "Me\xdf", "UTF-8" } };
+	char name[LAYOUT_NAME_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(layout_check_name(cases[i].name, error), -EINVAL);
+		if (!strstr(error, cases[i].word))
+			fail_msg("%s", error);
+	}
+	assert_int_equal(layout_check_name("vsib_20261130T081500Z", error), 0);
+	assert_int_equal(layout_check_name("Me\xc3\x9fung 50%", error), 0);
+	memset(name, 'a', sizeof(name));
+	name[LAYOUT_NAME_MAX + 1] = '\0';
+	assert_int_equal(layout_check_name(name, error), -EINVAL);
+	name[LAYOUT_NAME_MAX] = '\0';
+	assert_int_equal(layout_check_name(name, error), 0);
+}
+
+static void files_are_named_as_their_readers_expect(void **state)
+{
+	struct layout_plan plan = { .kind = LAYOUT_VBS };
+	char template[LAYOUT_NAME_LEN], name[LAYOUT_NAME_LEN];
+
+	(void)state;
+	layout_default_template(template, &plan, "scan");
+	layout_file_name(name, template, 0, 0);
+	assert_string_equal(name, "scan/scan.00000000");
+	layout_file_name(name, template, 123456789, 0);
+	assert_string_equal(name, "scan/scan.123456789");
+	plan.kind = LAYOUT_RAW;
+	layout_default_template(template, &plan, "scan");
+	layout_file_name(name, template, 0, 0);
+	assert_string_equal(name, "scan.raw");
+	layout_file_name(name, template, 0, 4096);
+	assert_string_equal(name, "scan.raw@4096");
+	plan.file_bytes = 1;
+	layout_default_template(template, &plan, "50%d");
+	layout_file_name(name, template, 7, 0);
+	assert_string_equal(name, "50%d.000007");
+	layout_file_name(name, "%%%03d%%", 4, UINT64_MAX);
+	assert_string_equal(name, "%004%@18446744073709551615");
+	layout_file_name(name, "%d", UINT64_MAX, 0);
+	assert_string_equal(name, "18446744073709551615");
+	layout_file_name(name, "%099d", 1, 0);
+	assert_int_equal(strlen(name), 99);
+}
+
+/* One endless file on each of several targets: a file that moves to another target must not meet a namesake there. */
+static void files_of_several_targets_always_have_a_number(void **state)
+{
+	struct layout_request request = { .kind = LAYOUT_RAW, .stripe = STRIPE_ROUND, .disk_count = 2, .ring_bytes = 256 * MI };
+	struct layout_plan plan = plan_of(&request);
+	char template[LAYOUT_NAME_LEN];
+
+	(void)state;
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.%06d");
+}
+
+static void the_longest_name_is_never_cut(void **state)
+{
+	struct layout_plan plan = { .kind = LAYOUT_VBS };
+	char name[LAYOUT_NAME_MAX + 1], template[LAYOUT_NAME_LEN], made[LAYOUT_NAME_LEN], expected[LAYOUT_NAME_LEN];
+
+	(void)state;
+	memset(name, '%', LAYOUT_NAME_MAX);
+	name[LAYOUT_NAME_MAX] = '\0';
+	snprintf(expected, sizeof(expected), "%s/%s.00000012", name, name);
+	layout_default_template(template, &plan, name);
+	layout_file_name(made, template, 12, 0);
+	assert_string_equal(made, expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocks_are_whole_frames_and_whole_pages),
+		cmocka_unit_test(a_ring_is_whole_blocks),
+		cmocka_unit_test(a_chunk_is_a_fourth_of_each_disks_share_of_the_ring),
+		cmocka_unit_test(a_given_chunk_must_fit),
+		cmocka_unit_test(raw_on_several_targets_needs_a_file_size_or_round),
+		cmocka_unit_test(one_target_holds_nothing),
+		cmocka_unit_test(small_units_have_room_for_their_extents),
+		cmocka_unit_test(templates_have_one_number_and_nothing_else),
+		cmocka_unit_test(templates_that_make_too_long_names_are_refused),
+		cmocka_unit_test(names_are_refused_with_the_reason),
+		cmocka_unit_test(files_are_named_as_their_readers_expect),
+		cmocka_unit_test(files_of_several_targets_always_have_a_number),
+		cmocka_unit_test(the_longest_name_is_never_cut),
+	};
+
+	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}

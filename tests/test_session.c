@@ -1,0 +1,909 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_session.c - whole recordings with a source that does what it is told and disks that fail when they are told
+ *
+ * After each of them every byte of the stream is looked for: in the files where the journal says it is, or in a gap.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "drivers/units.h"
+#include "tests/session_kit.h"
+
+#define MS      INT64_C(1000000)
+#define LONG    (20 * UNITS_NS_PER_S)
+
+static uint64_t chance_state = 88172645463325252;
+
+static uint64_t chance(uint64_t below)
+{
+	chance_state ^= chance_state << 13;
+	chance_state ^= chance_state >> 7;
+	chance_state ^= chance_state << 17;
+	return chance_state % below;
+}
+
+static void sleep_ns(int64_t ns)
+{
+	struct timespec pause = { .tv_sec = ns / UNITS_NS_PER_S, .tv_nsec = ns % UNITS_NS_PER_S };
+
+	nanosleep(&pause, NULL);
+}
+
+#define start(kit) start_at(kit, __LINE__)
+#define finish(kit, ...) finish_at(kit, __LINE__, __VA_ARGS__)
+
+static void start_at(struct kit *kit, int line)
+{
+	int ret = kit_start(kit);
+
+	if (ret < 0)
+		fail_msg("line %d: %s", line, kit->refusal.text);
+}
+
+/* Waits for the end, looks for every byte, and removes it all. */
+static void finish_at(struct kit *kit, int line, enum session_outcome outcome, int exit_status)
+{
+	bool is_free = kit_end(kit, LONG, LONG);
+	const char *error = kit_check(kit);
+	enum session_outcome found = kit->outcome;
+	int status = kit->exit_status;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s", error ? error : "");
+	kit_close(kit);
+	if (error)
+		fail_msg("line %d: %s", line, text);
+	if (!is_free)
+		fail_msg("line %d: a thread was left behind", line);
+	if (found != outcome || status != exit_status)
+		fail_msg("line %d: outcome %s and status %d; expected are %s and %d", line, session_outcome_name(found), status,
+			 session_outcome_name(outcome), exit_status);
+}
+
+/* ---- layouts ---- */
+
+enum shape { VBS_ANY, VBS_ROUND, RAW_ROUND, RAW_ROUND_FILES, RAW_ROUND_UNITS, RAW_FILES, RAW_SMALL_FILES, SHAPE_COUNT };
+
+static void set_shape(struct kit *kit, enum shape shape)
+{
+	struct session_config *config = &kit->config;
+
+	config->layout = shape <= VBS_ROUND ? LAYOUT_VBS : LAYOUT_RAW;
+	config->stripe = shape >= VBS_ROUND && shape <= RAW_ROUND_UNITS ? STRIPE_ROUND : STRIPE_ANY;
+	config->unit_bytes = shape == RAW_ROUND_UNITS ? 5000 : 0;
+	if (shape == RAW_ROUND_FILES || shape == RAW_FILES)
+		config->file_bytes = 100000; /* several runs, and no whole number of blocks */
+	if (shape == RAW_SMALL_FILES)
+		config->file_bytes = 5000;
+}
+
+static void every_layout_has_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= KIT_DISKS; disks++) {
+		for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+			struct kit kit;
+
+			kit_open(&kit, disks);
+			set_shape(&kit, shape);
+			fake_source_script.piece_max = shape % 2 ? 0 : 6000;
+			fake_source_script.idle_one_in = 50;
+			start(&kit);
+			finish(&kit, OUTCOME_COMPLETE, 0);
+		}
+	}
+}
+
+/* The fake disks have locks of their own, which would hide a lock that is missing in what is tested. */
+static void the_systems_own_calls_do_as_well(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 3; disks++) {
+		for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+			struct kit kit;
+
+			if (disks == 1 && shape == VBS_ROUND)
+				shape = RAW_FILES;
+			kit_open(&kit, disks);
+			set_shape(&kit, shape);
+			kit.config.io = NULL;
+			fake_source_script.bytes = 300000;
+			fake_source_script.piece_max = 7000;
+			start(&kit);
+			finish(&kit, OUTCOME_COMPLETE, 0);
+		}
+	}
+}
+
+static void one_endless_file_is_as_long_as_the_stream(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.on_overflow = OVERFLOW_WAIT;
+	start(&kit);
+	assert_true(kit_wait(&kit, LONG));
+	assert_int_equal(kit_count(&kit, 0, ".raw"), 1);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
+static void buffered_files_have_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+
+		kit_open(&kit, disks);
+		kit.config.use_direct = false;
+		fake_source_script.piece_max = 10000;
+		start(&kit);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void a_long_name_has_a_directory_of_the_same_name(void **state)
+{
+	char name[LAYOUT_NAME_MAX + 1];
+	struct kit kit;
+	int status;
+
+	(void)state;
+	memset(name, '%', LAYOUT_NAME_MAX);
+	name[LAYOUT_NAME_MAX] = '\0';
+	kit_open(&kit, 2);
+	kit.config.name = name;
+	start(&kit);
+	assert_true(kit_end(&kit, LONG, LONG));
+	session_outcome(kit.session, &status);
+	assert_int_equal(status, 0);
+	assert_int_equal(session_written_bytes(kit.session), 1000003);
+	kit_close(&kit);
+}
+
+/* ---- what the source does ---- */
+
+static void losses_of_the_source_are_gaps_at_their_place(void **state)
+{
+	(void)state;
+	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+		for (unsigned disks = 1; disks <= 3; disks += 2) {
+			struct kit kit;
+
+			kit_open(&kit, disks);
+			set_shape(&kit, shape);
+			fake_source_script.piece_max = 3000;
+			fake_source_script.loss_one_in = 7;
+			fake_source_script.loss_max = 9000;
+			fake_source_script.loss_at_end = 777;
+			start(&kit);
+			finish(&kit, OUTCOME_LOSS, 1);
+		}
+	}
+}
+
+/* Each read a gap: blocks go on with little in them, and a chunk by bytes would need more blocks than there are. */
+static void very_many_losses_do_not_jam_the_ring(void **state)
+{
+	(void)state;
+	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+		struct kit kit;
+
+		kit_open(&kit, 2);
+		set_shape(&kit, shape);
+		fake_source_script.bytes = 200000;
+		fake_source_script.piece_max = 40;
+		fake_source_script.loss_one_in = 1;
+		fake_source_script.loss_max = 20;
+		start(&kit);
+		finish(&kit, OUTCOME_LOSS, 1);
+	}
+}
+
+static void an_error_of_the_source_ends_with_all_before_it_safe(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+
+		kit_open(&kit, disks);
+		fake_source_script.error_at = 123457;
+		fake_source_script.piece_max = 1000;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_true(account_stream_bytes(&kit.session->account) >= 123457);
+		assert_int_equal(kit.session->stop_reason, STOP_SOURCE_ERROR);
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+static void a_source_that_does_not_start_gives_no_input(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	fake_source_script.start_error = ENODEV;
+	start(&kit);
+	finish(&kit, OUTCOME_STOPPED, EX_NOINPUT);
+}
+
+static void an_empty_source_gives_no_input(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+
+		kit_open(&kit, disks);
+		fake_source_script.bytes = 1;
+		fake_source_script.is_silent = true;
+		kit.config.silence_ns = 20 * MS;
+		start(&kit);
+		sleep_ns(150 * MS);
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		assert_true(kit.session->warning_count > 0);
+		assert_non_null(strstr(kit.session->warnings[0], "nothing has come"));
+		finish(&kit, OUTCOME_COMPLETE, EX_NOINPUT);
+	}
+}
+
+static void a_slow_source_is_on_disk_up_to_its_last_byte(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	fake_source_script.bytes = 5000;
+	fake_source_script.piece_max = 100;
+	fake_source_script.pause_ns = MS;
+	start(&kit);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
+/* More than the ring has room for: the device has been stopped, so it can wait, whatever it could before. */
+static void what_a_device_holds_at_a_stop_is_taken_without_loss(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 4; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 1 + turn % 2);
+		fake_source_script.bytes = 0;
+		fake_source_script.device_bytes = 300000;
+		fake_source_script.piece_max = 3000;
+		fake_source_script.pause_ns = MS / 4;
+		fake_source_script.can_wait = turn / 2;
+		for (unsigned i = 0; i < kit.disk_count; i++)
+			kit.disks[i].delay_ns[FAKE_WRITE] = MS;
+		start(&kit);
+		sleep_ns(10 * MS);
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		assert_true(account_stream_bytes(&kit.session->account) >= 300000);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void a_stop_at_the_moment_of_the_limit_does_no_harm(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 60; turn++) {
+		struct kit kit;
+		uint64_t bytes;
+
+		kit_open(&kit, 1);
+		fake_source_script.device_bytes = 300000;
+		kit.config.limit_bytes = 1000 * (1 + turn);
+		fake_source_script.piece_max = 100;
+		start(&kit);
+		while (account_stream_bytes(&kit.session->account) + 50 < kit.config.limit_bytes &&
+		       !atomic_load(&kit.session->has_stream_ended))
+			;
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		bytes = account_stream_bytes(&kit.session->account);
+		assert_true(bytes <= kit.config.limit_bytes);
+		finish(&kit, bytes == kit.config.limit_bytes ? OUTCOME_COMPLETE : OUTCOME_STOPPED,
+		       bytes == kit.config.limit_bytes ? 0 : 2);
+	}
+}
+
+/* ---- limits, stop, abort ---- */
+
+static void a_limit_in_bytes_is_kept_to_the_byte(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 3; disks++) {
+		for (unsigned losses = 0; losses < 2; losses++) {
+			struct kit kit;
+			uint64_t written;
+
+			kit_open(&kit, disks);
+			fake_source_script.bytes = 0;
+			fake_source_script.piece_max = 5000;
+			fake_source_script.loss_one_in = losses * 3;
+			fake_source_script.loss_max = 20000;
+			kit.config.limit_bytes = 200001;
+			start(&kit);
+			assert_true(kit_wait(&kit, LONG));
+			assert_true(kit_end(&kit, LONG, LONG));
+			written = session_written_bytes(kit.session);
+			assert_int_equal(kit.session->stop_reason, STOP_BYTES);
+			if (!losses)
+				assert_int_equal(written, 200001);
+			finish(&kit, losses ? OUTCOME_LOSS : OUTCOME_COMPLETE, (int)losses);
+		}
+	}
+}
+
+static void a_limit_in_time_that_is_not_reached_is_a_stop(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	kit.config.duration_ns = LONG;
+	start(&kit);
+	finish(&kit, OUTCOME_STOPPED, 2);
+	kit_open(&kit, 2);
+	fake_source_script.bytes = 0;
+	fake_source_script.pause_ns = MS;
+	kit.config.duration_ns = 50 * MS;
+	start(&kit);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
+/* From before the first byte to behind the last one. */
+static void a_stop_at_any_moment_keeps_what_has_come(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 60; turn++) {
+		struct kit kit;
+		bool is_empty;
+
+		kit_open(&kit, 1 + turn % 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		fake_source_script.bytes = 0;
+		fake_source_script.piece_max = turn % 4 ? 9000 : 100;
+		fake_source_script.start_ns = turn % 5 == 0 ? 5 * MS : 0;
+		start(&kit);
+		sleep_ns((int64_t)chance((uint64_t)(turn % 2 ? 10 * MS : 100000)));
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		is_empty = account_stream_bytes(&kit.session->account) == 0;
+		finish(&kit, OUTCOME_COMPLETE, is_empty ? EX_NOINPUT : 0);
+	}
+}
+
+static void an_abort_at_any_moment_accounts_for_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 60; turn++) {
+		struct kit kit;
+		bool is_empty;
+
+		kit_open(&kit, 1 + turn % 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		fake_source_script.bytes = 0;
+		fake_source_script.piece_max = 9000;
+		for (unsigned i = 0; i < kit.disk_count; i++)
+			kit.disks[i].delay_ns[FAKE_SYNC] = (int64_t)chance(4 * MS);
+		start(&kit);
+		sleep_ns((int64_t)chance((uint64_t)(turn % 2 ? 20 * MS : 200000)));
+		session_abort(kit.session);
+		assert_true(kit_wait(&kit, LONG));
+		is_empty = account_stream_bytes(&kit.session->account) == 0;
+		finish(&kit, OUTCOME_STOPPED, is_empty ? EX_NOINPUT : 2);
+	}
+}
+
+/* With all disks busy the runs of one file go to whoever is free, who then has pieces of several files, one after the other. */
+static void an_abort_between_pieces_of_files_leaves_no_junk(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 30; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 2);
+		set_shape(&kit, RAW_FILES);
+		fake_source_script.bytes = 0;
+		for (unsigned i = 0; i < 2; i++)
+			kit.disks[i].delay_ns[FAKE_WRITE] = MS;
+		start(&kit);
+		sleep_ns(20 * MS + (int64_t)chance(20 * MS));
+		session_abort(kit.session);
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+/* ---- a full ring ---- */
+
+static void a_source_that_can_wait_is_never_dropped_from(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	fake_source_script.bytes = 300000;
+	for (unsigned i = 0; i < 2; i++)
+		kit.disks[i].delay_ns[FAKE_SYNC] = 10 * MS;
+	start(&kit);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
+static void a_full_ring_drops_from_a_source_that_cannot_wait(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 6; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 1 + turn % 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		fake_source_script.bytes = 2000000;
+		fake_source_script.piece_max = 8000;
+		fake_source_script.loss_one_in = 9;
+		fake_source_script.loss_max = 500;
+		fake_source_script.can_wait = false;
+		for (unsigned i = 0; i < kit.disk_count; i++) {
+			kit.disks[i].delay_ns[FAKE_WRITE] = 2 * MS;
+			kit.disks[i].delay_ns[FAKE_SYNC] = 2 * MS;
+		}
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_true(account_get(&kit.session->account.overflow_bytes) > 0);
+		assert_true(account_get(&kit.session->account.overflow_count) > 0);
+		finish(&kit, OUTCOME_LOSS, 1);
+	}
+}
+
+static void an_overflow_stops_when_it_was_asked_to(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	kit.config.on_overflow = OVERFLOW_STOP;
+	fake_source_script.bytes = 0;
+	for (unsigned i = 0; i < 2; i++)
+		kit.disks[i].delay_ns[FAKE_WRITE] = 5 * MS;
+	start(&kit);
+	assert_true(kit_wait(&kit, LONG));
+	assert_int_equal(kit.session->stop_reason, STOP_OVERFLOW);
+	finish(&kit, OUTCOME_STOPPED, 2);
+}
+
+/* ---- disks that fail ---- */
+
+static const enum fake_call faulty_calls[] = { FAKE_OPEN, FAKE_WRITE, FAKE_SYNC, FAKE_SYNC_DIRECTORY, FAKE_CUT, FAKE_RENAME };
+static const int faults[] = { EIO, ENOSPC, EROFS };
+
+/* Which call, the how many-th, with which errno: all of them, on every shape. With other disks left nothing is lost. */
+static void with_others_left_a_failing_disk_loses_nothing(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < sizeof(faulty_calls) / sizeof(faulty_calls[0]); c++) {
+		for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+			unsigned victim = (unsigned)chance(3);
+			struct kit kit;
+			bool has_failed;
+
+			kit_open(&kit, 2 + (unsigned)c % 2);
+			victim %= kit.disk_count;
+			set_shape(&kit, shape);
+			fake_disk_fail(&kit.disks[victim], faulty_calls[c], 1 + chance(6), 0, faults[(c + shape) % 3]);
+			start(&kit);
+			assert_true(kit_wait(&kit, LONG));
+			has_failed = atomic_load(&kit.session->disks[victim].state) != DISK_OK;
+			if (has_failed)
+				assert_true(kit.session->disks[victim].error[0]);
+			finish(&kit, has_failed ? OUTCOME_DEGRADED : OUTCOME_COMPLETE, has_failed ? 1 : 0);
+		}
+	}
+}
+
+static void a_failing_disk_has_the_state_of_its_error(void **state)
+{
+	static const struct {
+		int error;
+		enum disk_state state;
+	} cases[] = { { ENOSPC, DISK_FULL }, { EDQUOT, DISK_FULL }, { EROFS, DISK_READONLY }, { EIO, DISK_FAILED },
+		      { ENXIO, DISK_FAILED } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kit kit;
+
+		kit_open(&kit, 2);
+		fake_disk_fail(&kit.disks[1], FAKE_WRITE, 3, 0, cases[i].error);
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_int_equal(atomic_load(&kit.session->disks[1].state), cases[i].state);
+		assert_non_null(strstr(kit.session->disks[1].error, strerror(cases[i].error)));
+		assert_non_null(strstr(kit.session->disks[1].error, kit.targets[1]));
+		finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void a_disk_that_fills_up_hands_on_what_does_not_fit(void **state)
+{
+	(void)state;
+	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+		struct kit kit;
+
+		kit_open(&kit, 3);
+		set_shape(&kit, shape);
+		for (unsigned i = 0; i < 2; i++) /* whichever gets what, two of three have not room for it */
+			kit.disks[i].room_bytes = 20000 + chance(100000);
+		start(&kit);
+		finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void the_only_disk_failing_ends_it_with_an_exact_account(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < sizeof(faulty_calls) / sizeof(faulty_calls[0]); c++) {
+		for (unsigned shape = 0; shape < 4; shape++) {
+			struct kit kit;
+			bool has_failed;
+
+			kit_open(&kit, 1);
+			if (shape == 1)
+				set_shape(&kit, RAW_FILES);
+			if (shape == 2)
+				set_shape(&kit, RAW_SMALL_FILES);
+			if (shape == 3)
+				set_shape(&kit, VBS_ANY);
+			/* a single endless file is named once, synced now and then, and cut at the end */
+			fake_disk_fail(&kit.disks[0], faulty_calls[c],
+				       shape == 0 && faulty_calls[c] != FAKE_WRITE ? 1 : 1 + chance(6), 0,
+				       faults[(c + shape) % 3]);
+			start(&kit);
+			assert_true(kit_wait(&kit, LONG));
+			assert_true(kit_end(&kit, LONG, LONG));
+			has_failed = atomic_load(&kit.session->disks[0].state) != DISK_OK;
+			if (has_failed)
+				assert_int_equal(kit.session->usable_count, 0);
+			else /* it has the one call that never comes */
+				assert_true(shape == 0 && faulty_calls[c] == FAKE_RENAME);
+			finish(&kit, has_failed ? OUTCOME_STOPPED : OUTCOME_COMPLETE, has_failed ? 2 : 0);
+		}
+	}
+}
+
+/* What a failing sync does not make durable is lost here for good, so a wrong claim shows in the content. */
+static void a_sync_that_fails_is_never_taken_for_a_success(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 3; disks++) {
+		for (uint64_t at = 1; at <= 12; at++) {
+			struct kit kit;
+
+			kit_open(&kit, disks);
+			if (disks == 1)
+				set_shape(&kit, at % 2 ? VBS_ANY : RAW_SMALL_FILES);
+			for (unsigned i = 0; i < disks; i++) /* one call fails, those after it would not */
+				fake_disk_fail(&kit.disks[i], FAKE_SYNC, at + i, 1, EIO);
+			start(&kit);
+			finish(&kit, OUTCOME_STOPPED, 2);
+		}
+	}
+}
+
+static void two_disks_of_three_failing_at_once_lose_nothing(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 4 * SHAPE_COUNT; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		for (unsigned i = 0; i < 2; i++)
+			fake_disk_fail(&kit.disks[(turn + i) % 3], turn % 2 ? FAKE_SYNC : FAKE_WRITE, 1 + turn / SHAPE_COUNT, 0,
+				       EIO);
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_int_equal(kit.session->usable_count, 1);
+		finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void all_disks_failing_end_it_with_an_exact_account(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 4 * SHAPE_COUNT; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 2 + turn % 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		for (unsigned i = 0; i < kit.disk_count; i++)
+			fake_disk_fail(&kit.disks[i], turn % 2 ? FAKE_SYNC : FAKE_WRITE, 1 + chance(6), 0,
+				       faults[i % 3]);
+		fake_source_script.bytes = 0;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_int_equal(kit.session->stop_reason, STOP_LAST_DISK);
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+/* The sick disk has the ring full of complete runs, and the good one is in the middle of a run that can't go on. */
+static void a_disk_failing_with_the_ring_full_does_not_jam_it(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 2 * SHAPE_COUNT; turn++) {
+		struct kit kit;
+
+		kit_open(&kit, 2 + turn / SHAPE_COUNT);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		kit.config.ring_bytes = (kit.disk_count + 1) * KIT_CHUNK;
+		kit.config.chunk_bytes = KIT_CHUNK;
+		for (unsigned i = 0; i + 1 < kit.disk_count; i++) {
+			fake_disk_fail(&kit.disks[i], FAKE_WRITE, 2, 0, EIO);
+			kit.disks[i].delay_ns[FAKE_WRITE] = 50 * MS;
+		}
+		start(&kit);
+		finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void short_and_interrupted_calls_are_continued(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+
+		kit_open(&kit, disks);
+		for (unsigned i = 0; i < disks; i++) {
+			kit.disks[i].write_max = i ? 4096 : 1000; /* 1000 ends direct writing */
+			fake_disk_fail(&kit.disks[i], FAKE_WRITE, 3, 2, EINTR);
+			fake_disk_fail(&kit.disks[i], FAKE_SYNC, 1, 3, EINTR);
+			fake_disk_fail(&kit.disks[i], FAKE_ALLOCATE, 1, 0, EOPNOTSUPP);
+		}
+		kit.config.block_bytes = 8192;
+		kit.config.ring_bytes *= 2;
+		start(&kit);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+/* ---- disks that hold us ---- */
+
+static void a_stuck_only_disk_ends_in_bounded_time(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_WRITE, FAKE_SYNC, FAKE_OPEN, FAKE_CUT };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
+		for (unsigned shape = 0; shape < 3; shape++) {
+			struct kit kit;
+			const char *error;
+
+			kit_open(&kit, 1);
+			if (shape == 1)
+				set_shape(&kit, RAW_FILES);
+			if (shape == 2)
+				set_shape(&kit, VBS_ANY);
+			kit.disks[0].stuck_at[calls[c]] = calls[c] == FAKE_WRITE || shape ? 3 : 1;
+			start(&kit);
+			while (!atomic_load(&kit.disks[0].is_stuck))
+				sleep_ns(MS);
+			session_stop(kit.session, STOP_SIGNAL);
+			sleep_ns(20 * MS);
+			assert_false(kit_end(&kit, 0, 200 * MS));
+			assert_true(kit.end_ns < 2 * UNITS_NS_PER_S);
+			assert_int_equal(atomic_load(&kit.session->disks[0].state), DISK_STUCK);
+			assert_int_equal(kit.exit_status, 2);
+			/* it comes back: nothing may be counted twice */
+			fake_disk_release(&kit.disks[0]);
+			sleep_ns(30 * MS);
+			error = kit_check(&kit);
+			/* the keeper was held too: the journal may end early, the account may not be wrong */
+			if (error && strstr(error, "account"))
+				fail_msg("call %zu, shape %u: %s", c, shape, error);
+			assert_int_equal(kit.session->error[0], '\0');
+			kit_close(&kit);
+		}
+	}
+}
+
+static void a_stuck_disk_beside_others_does_not_keep_them_from_ending(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_WRITE, FAKE_SYNC, FAKE_RENAME };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
+		for (enum shape shape = c % 2; shape < SHAPE_COUNT; shape += 2) {
+			struct kit kit;
+			struct account_sum sum;
+			char error[512];
+
+			kit_open(&kit, 2);
+			set_shape(&kit, shape);
+			fake_source_script.bytes = 60000;
+			kit.disks[1].stuck_at[calls[c]] = 1;
+			start(&kit);
+			sleep_ns(20 * MS);
+			session_stop(kit.session, STOP_SIGNAL);
+			sleep_ns(20 * MS);
+			if (kit_end(&kit, 0, 600 * MS)) { /* no such call: nothing was renamed */
+				finish(&kit, OUTCOME_COMPLETE, 0);
+				continue;
+			}
+			assert_true(kit.end_ns < 3 * UNITS_NS_PER_S);
+			assert_int_equal(atomic_load(&kit.session->disks[0].state), DISK_OK);
+			assert_int_equal(atomic_load(&kit.session->disks[1].state), DISK_STUCK);
+			assert_false(kit.session->disks[0].has_writer);
+			assert_int_equal(kit_count(&kit, 0, ".part"), 0);
+			fake_disk_release(&kit.disks[1]);
+			sleep_ns(20 * MS);
+			sum = session_sum(kit.session);
+			if (!account_check(&kit.session->account, &sum, error, sizeof(error)))
+				fail_msg("call %zu, shape %d: %s", c, shape, error);
+			kit_close(&kit);
+		}
+	}
+}
+
+/* Written off at the very moment it comes back: whoever counts, it is counted once. */
+static void a_disk_that_comes_back_while_it_is_written_off_is_counted_once(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 40; turn++) {
+		int64_t patience = 8 * MS;
+		struct account_sum sum;
+		char error[512];
+		struct kit kit;
+
+		kit_open(&kit, 1 + turn % 3);
+		set_shape(&kit, turn % SHAPE_COUNT);
+		fake_source_script.bytes = 0;
+		for (unsigned i = 0; i < kit.disk_count; i++) {
+			kit.disks[i].delay_ns[FAKE_WRITE] = (int64_t)chance(12 * MS);
+			kit.disks[i].delay_ns[FAKE_SYNC] = (int64_t)chance(12 * MS);
+		}
+		start(&kit);
+		sleep_ns((int64_t)chance(30 * MS));
+		session_abort(kit.session);
+		kit_end(&kit, 0, patience);
+		sum = session_sum(kit.session);
+		if (!account_check(&kit.session->account, &sum, error, sizeof(error)))
+			fail_msg("turn %u: %s", turn, error);
+		kit_close(&kit);
+	}
+}
+
+/* ---- journals, refusals ---- */
+
+static void a_recording_that_exists_is_refused_and_left_alone(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct session *again;
+
+		kit_open(&kit, disks);
+		start(&kit);
+		assert_true(kit_end(&kit, LONG, LONG));
+		assert_int_equal(session_create(&again, &kit.config, &kit.refusal), -EEXIST);
+		assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+		assert_non_null(strstr(kit.refusal.text, "--force"));
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void force_replaces_a_recording(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+
+		kit_open(&kit, disks);
+		start(&kit);
+		assert_true(kit_end(&kit, LONG, LONG));
+		session_free(kit.session);
+		kit.session = NULL;
+		kit.config.use_force = true;
+		fake_source_script.bytes = 54321;
+		start(&kit);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void a_refused_start_leaves_no_trace(void **state)
+{
+	struct kit kit;
+	char path[128];
+
+	(void)state;
+	kit_open(&kit, 2);
+	/* the second target's journal can't be made: something has its directory's name, unseen when it was looked for */
+	assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), 0);
+	snprintf(path, sizeof(path), "%s/scan", kit.targets[1]);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_true(session_arm(kit.session, &kit.refusal) < 0);
+	assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+	snprintf(path, sizeof(path), "%s/scan", kit.targets[0]);
+	assert_int_equal(access(path, F_OK), -1);
+	kit_close(&kit);
+}
+
+static void nothing_is_written_to_null_and_all_is_counted(void **state)
+{
+	static const char *const null[] = { "null:" };
+	struct account_sum sum;
+	struct kit kit;
+	char error[512];
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.targets = null;
+	start(&kit);
+	assert_true(kit_end(&kit, LONG, LONG));
+	sum = session_sum(kit.session);
+	assert_true(account_check(&kit.session->account, &sum, error, sizeof(error)));
+	assert_int_equal(session_written_bytes(kit.session), 1000003);
+	assert_int_equal(kit.exit_status, 0);
+	kit_close(&kit);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_layout_has_every_byte),
+		cmocka_unit_test(the_systems_own_calls_do_as_well),
+		cmocka_unit_test(one_endless_file_is_as_long_as_the_stream),
+		cmocka_unit_test(buffered_files_have_every_byte),
+		cmocka_unit_test(a_long_name_has_a_directory_of_the_same_name),
+		cmocka_unit_test(losses_of_the_source_are_gaps_at_their_place),
+		cmocka_unit_test(very_many_losses_do_not_jam_the_ring),
+		cmocka_unit_test(an_error_of_the_source_ends_with_all_before_it_safe),
+		cmocka_unit_test(a_source_that_does_not_start_gives_no_input),
+		cmocka_unit_test(an_empty_source_gives_no_input),
+		cmocka_unit_test(a_slow_source_is_on_disk_up_to_its_last_byte),
+		cmocka_unit_test(what_a_device_holds_at_a_stop_is_taken_without_loss),
+		cmocka_unit_test(a_stop_at_the_moment_of_the_limit_does_no_harm),
+		cmocka_unit_test(a_limit_in_bytes_is_kept_to_the_byte),
+		cmocka_unit_test(a_limit_in_time_that_is_not_reached_is_a_stop),
+		cmocka_unit_test(a_stop_at_any_moment_keeps_what_has_come),
+		cmocka_unit_test(an_abort_at_any_moment_accounts_for_every_byte),
+		cmocka_unit_test(an_abort_between_pieces_of_files_leaves_no_junk),
+		cmocka_unit_test(a_source_that_can_wait_is_never_dropped_from),
+		cmocka_unit_test(a_full_ring_drops_from_a_source_that_cannot_wait),
+		cmocka_unit_test(an_overflow_stops_when_it_was_asked_to),
+		cmocka_unit_test(with_others_left_a_failing_disk_loses_nothing),
+		cmocka_unit_test(a_failing_disk_has_the_state_of_its_error),
+		cmocka_unit_test(a_disk_that_fills_up_hands_on_what_does_not_fit),
+		cmocka_unit_test(the_only_disk_failing_ends_it_with_an_exact_account),
+		cmocka_unit_test(a_sync_that_fails_is_never_taken_for_a_success),
+		cmocka_unit_test(two_disks_of_three_failing_at_once_lose_nothing),
+		cmocka_unit_test(all_disks_failing_end_it_with_an_exact_account),
+		cmocka_unit_test(a_disk_failing_with_the_ring_full_does_not_jam_it),
+		cmocka_unit_test(short_and_interrupted_calls_are_continued),
+		cmocka_unit_test(a_stuck_only_disk_ends_in_bounded_time),
+		cmocka_unit_test(a_stuck_disk_beside_others_does_not_keep_them_from_ending),
+		cmocka_unit_test(a_disk_that_comes_back_while_it_is_written_off_is_counted_once),
+		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
+		cmocka_unit_test(force_replaces_a_recording),
+		cmocka_unit_test(a_refused_start_leaves_no_trace),
+		cmocka_unit_test(nothing_is_written_to_null_and_all_is_counted),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}

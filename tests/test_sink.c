@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "drivers/sim.h"
+#include "recorder/sink.h"
+#include "tests/fake_disk.h"
+
+#define ROOM ((size_t)32768)
+
+static char folder[64];
+static struct target target;
+static struct sink *sink;
+static unsigned char *data;     /* page aligned, ROOM */
+static struct fake_disk disk;
+
+static int setup(void **state)
+{
+	char error[TARGET_ERROR_LEN];
+
+	(void)state;
+	strcpy(folder, "/tmp/vsib_sink_XXXXXX");
+	data = aligned_alloc(4096, ROOM);
+	fake_disk_init(&disk);
+	return !mkdtemp(folder) || !data || target_open(&target, folder, error) < 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sink_close(sink);
+	sink = NULL;
+	target_close(&target);
+	fake_disk_free(&disk);
+	free(data);
+	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void open_sink(uint64_t file_bytes, bool is_direct, const struct sink_io *io)
+{
+	struct sink_config config = { .target = &target, .name_template = "f.%03d", .file_bytes = file_bytes,
+				      .is_part_first = file_bytes > 0, .use_direct = is_direct, .io = io };
+
+	sink_close(sink);
+	assert_int_equal(sink_open(&sink, &config), 0);
+}
+
+static void write_piece(uint64_t stream_offset, size_t bytes)
+{
+	memset(data, 0xee, ROOM);
+	sim_fill(data, bytes, stream_offset, 1);
+	if (sink_write(sink, data, bytes, ROOM) != 0)
+		fail_msg("%s", sink_error(sink));
+}
+
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	return fstatat(target.dir_fd, name, &st, 0) < 0 ? -1 : st.st_size;
+}
+
+/* The file has exactly the stream's first @bytes. */
+static void assert_file(const char *name, size_t bytes)
+{
+	unsigned char *found = malloc(bytes + 1);
+	int fd = openat(target.dir_fd, name, O_RDONLY);
+
+	assert_non_null(found);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, found, bytes + 1), bytes);
+	close(fd);
+	assert_int_equal(sim_verify(found, bytes, 0, 1), bytes);
+	free(found);
+}
+
+static void finish(void)
+{
+	if (sink_finish_file(sink) != 0)
+		fail_msg("%s", sink_error(sink));
+}
+
+/* ---- lengths ---- */
+
+/* Every 500th length, and all that lie beside a limit. */
+static bool is_wanted(int bytes)
+{
+	static const int around[] = { 1, 512, 4096, 8192, 12288, 16384 };
+
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++)
+		if (abs(bytes - around[i]) <= 1)
+			return true;
+	return bytes % 500 == 0;
+}
+
+static void a_tail_of_any_length_is_written_exactly(void **state)
+{
+	char name[32];
+	uint64_t number = 0;
+
+	(void)state;
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		open_sink(20000, is_direct, NULL);
+		for (int bytes = 1; bytes <= 20000; bytes++) {
+			if (!is_wanted(bytes))
+				continue;
+			snprintf(name, sizeof(name), "f.%03d", (int)number);
+			assert_int_equal(sink_begin_file(sink, number++, 0), 0);
+			write_piece(0, (size_t)bytes);
+			assert_int_equal(sink_file_bytes(sink), bytes);
+			finish();
+			assert_file(name, (size_t)bytes);
+			assert_int_equal(unlinkat(target.dir_fd, name, 0), 0);
+		}
+	}
+}
+
+static void pieces_of_any_length_follow_one_another(void **state)
+{
+	static const size_t lengths[] = { 4096, 8192, 1000, 4096, 1, 511, 513, 12288, 4097, 20000 };
+
+	(void)state;
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		for (uint64_t file_bytes = 0; file_bytes <= 100000; file_bytes += 100000) {
+			char name[32];
+			uint64_t done = 0, number = (uint64_t)is_direct * 2 + file_bytes / 100000;
+
+			open_sink(file_bytes, is_direct, NULL);
+			assert_int_equal(sink_begin_file(sink, number, 0), 0);
+			for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+				write_piece(done, lengths[i]);
+				done += lengths[i];
+				assert_int_equal(sink_sync(sink), 0);
+			}
+			finish();
+			snprintf(name, sizeof(name), "f.%03d", (int)number);
+			assert_file(name, done);
+		}
+	}
+}
+
+static void an_endless_file_grows_ahead_and_is_trimmed(void **state)
+{
+	(void)state;
+	open_sink(0, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 4096);
+	if (size_of("f.000") == 4096)
+		print_message("this file system does not preallocate\n");
+	write_piece(4096, 5);
+	finish();
+	assert_int_equal(size_of("f.000"), 4101);
+	assert_file("f.000", 4101);
+}
+
+static void a_short_file_is_cut_to_its_bytes(void **state)
+{
+	(void)state;
+	open_sink(1 << 20, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_int_equal(size_of("f.000.part"), 1 << 20);
+	write_piece(0, 8192);
+	finish();
+	assert_file("f.000", 8192);
+	assert_int_equal(size_of("f.000.part"), -1);
+}
+
+/* ---- names ---- */
+
+static void a_file_has_its_name_only_when_it_is_whole(void **state)
+{
+	(void)state;
+	open_sink(8192, true, NULL);
+	assert_false(sink_is_file_open(sink));
+	assert_int_equal(sink_begin_file(sink, 7, 4096), 0);
+	assert_true(sink_is_file_open(sink));
+	assert_int_equal(sink_file_number(sink), 7);
+	assert_int_equal(sink_file_base(sink), 4096);
+	write_piece(0, 4096);
+	assert_true(size_of("f.007@4096.part") >= 0);
+	assert_int_equal(size_of("f.007@4096"), -1);
+	finish();
+	assert_false(sink_is_file_open(sink));
+	assert_file("f.007@4096", 4096);
+}
+
+static void an_existing_file_is_never_overwritten(void **state)
+{
+	int fd = openat(target.dir_fd, "f.000", O_WRONLY | O_CREAT, 0644);
+
+	(void)state;
+	assert_int_equal(write(fd, "precious", 8), 8);
+	close(fd);
+	open_sink(4096, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* f.000.part is free */
+	write_piece(0, 4096);
+	assert_int_equal(sink_finish_file(sink), -EEXIST);
+	assert_non_null(strstr(sink_error(sink), "f.000"));
+	assert_int_equal(size_of("f.000"), 8);
+	assert_int_equal(size_of("f.000.part"), 4096);
+	open_sink(4096, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), -EEXIST);
+	assert_int_equal(size_of("f.000.part"), 4096);
+	open_sink(0, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), -EEXIST);
+	assert_int_equal(size_of("f.000"), 8);
+}
+
+static void a_dangling_link_is_not_followed(void **state)
+{
+	(void)state;
+	assert_int_equal(symlinkat("elsewhere", target.dir_fd, "f.000"), 0);
+	open_sink(0, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), -EEXIST);
+	assert_int_equal(size_of("elsewhere"), -1);
+}
+
+/* ---- cut, abandon, leave ---- */
+
+static void what_was_cut_is_gone_and_writing_goes_on_there(void **state)
+{
+	(void)state;
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		open_sink(65536, is_direct, NULL);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		write_piece(0, 8192);
+		write_piece(99999, 8192); /* to be forgotten */
+		assert_int_equal(sink_cut_file(sink, 8192), 0);
+		assert_int_equal(sink_file_bytes(sink), 8192);
+		write_piece(8192, 5000);
+		finish();
+		assert_file("f.000", 13192);
+		assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+	}
+}
+
+static void an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is(void **state)
+{
+	(void)state;
+	open_sink(65536, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 4096);
+	sink_abandon_file(sink);
+	assert_false(sink_is_file_open(sink));
+	assert_int_equal(size_of("f.000.part"), -1);
+	sink_abandon_file(sink); /* nothing is open: nothing happens */
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* the name is free again */
+	write_piece(0, 4096);
+	sink_leave_file(sink);
+	assert_int_equal(size_of("f.000.part"), 65536);
+	assert_int_equal(sink_finish_file(sink), 0); /* nothing is open */
+}
+
+/* ---- errors ---- */
+
+static void a_file_too_large_is_an_error_and_no_signal(void **state)
+{
+	struct rlimit old, limit;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 8192;
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		open_sink(16384, is_direct, NULL);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		write_piece(0, 8192);
+		assert_int_equal(sink_write(sink, data, 4096, ROOM), -EFBIG);
+		assert_non_null(strstr(sink_error(sink), "at offset 8192"));
+		assert_int_equal(sink_file_bytes(sink), 8192);
+		finish(); /* what fitted is kept */
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+		assert_file("f.000", 8192);
+		assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+	}
+}
+
+static void a_full_disk_keeps_what_fitted(void **state)
+{
+	char error[TARGET_ERROR_LEN], path[128];
+
+	(void)state;
+	/* in a name space of its own: the mount goes with this process */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		print_message("mounting a small file system needs root\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/small", folder);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(mount("none", path, "tmpfs", 0, "size=64k"), 0);
+	target_close(&target);
+	assert_int_equal(target_open(&target, path, error), 0);
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		uint64_t done = 0;
+		int ret;
+
+		open_sink(is_direct ? 1 << 20 : 0, is_direct, NULL);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* preallocation can't have it all, and says nothing */
+		for (ret = 0; ret == 0 && done < 1 << 20; done += ret == 0 ? 4096 : 0) {
+			sim_fill(data, 4096, done, 1);
+			ret = sink_write(sink, data, 4096, ROOM);
+		}
+		assert_int_equal(ret, -ENOSPC);
+		assert_in_range(done, 8192, 65536);
+		assert_int_equal(sink_file_bytes(sink), done);
+		finish();
+		assert_file("f.000", done);
+		assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+	}
+	target_close(&target);
+	assert_int_equal(umount(path), 0);
+}
+
+static void short_writes_and_interruptions_are_continued(void **state)
+{
+	static const size_t maxima[] = { 4096, 1000, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(maxima) / sizeof(maxima[0]); i++) {
+		for (int is_direct = 0; is_direct < 2; is_direct++) {
+			open_sink(20000, is_direct, &disk.io);
+			disk.write_max = maxima[i];
+			disk.calls[FAKE_WRITE] = disk.calls[FAKE_SYNC] = 0;
+			fake_disk_fail(&disk, FAKE_WRITE, 2, 3, i ? EINTR : EAGAIN);
+			fake_disk_fail(&disk, FAKE_SYNC, 1, 2, EINTR);
+			assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+			write_piece(0, 12288);
+			write_piece(12288, 7000);
+			finish();
+			assert_file("f.000", 19288);
+			assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+		}
+	}
+}
+
+static void a_disk_that_refuses_direct_writes_gets_buffered_ones(void **state)
+{
+	(void)state;
+	open_sink(20000, true, &disk.io);
+	fake_disk_fail(&disk, FAKE_OPEN, 1, 1, EINVAL);
+	assert_string_equal(sink_io_name(sink), "direct");
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_string_equal(sink_io_name(sink), "buffered");
+	assert_non_null(strstr(sink_note(sink), "refuses direct"));
+	write_piece(0, 5000);
+	finish();
+	assert_file("f.000", 5000);
+	open_sink(20000, true, &disk.io); /* accepted at open, refused at the second write */
+	disk.calls[FAKE_WRITE] = 0;
+	fake_disk_fail(&disk, FAKE_WRITE, 2, 1, EINVAL);
+	assert_int_equal(sink_begin_file(sink, 1, 0), 0);
+	write_piece(0, 4096);
+	write_piece(4096, 4096);
+	assert_string_equal(sink_io_name(sink), "buffered");
+	finish();
+	assert_file("f.001", 8192);
+}
+
+static void a_disk_without_preallocation_works(void **state)
+{
+	(void)state;
+	fake_disk_fail(&disk, FAKE_ALLOCATE, 1, 0, EOPNOTSUPP);
+	open_sink(20000, true, &disk.io);
+	for (uint64_t i = 0; i < 2; i++) {
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 5000);
+		finish();
+	}
+	assert_file("f.001", 5000);
+	assert_int_equal(disk.calls[FAKE_ALLOCATE], 1); /* asked once */
+}
+
+/* ---- a sync error is kept ---- */
+
+static void a_failed_sync_is_never_repeated_into_a_success(void **state)
+{
+	(void)state;
+	open_sink(20000, true, &disk.io);
+	fake_disk_fail(&disk, FAKE_SYNC, 1, 1, EIO);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 4096);
+	assert_int_equal(sink_sync(sink), -EIO);
+	assert_non_null(strstr(sink_error(sink), "fdatasync"));
+	assert_int_equal(sink_sync(sink), -EIO);
+	assert_int_equal(sink_finish_file(sink), -EIO);
+	assert_int_equal(disk.calls[FAKE_SYNC], 1);
+	assert_int_equal(disk.calls[FAKE_RENAME], 0);
+	assert_false(sink_is_file_open(sink));
+	/* nothing is open any more, but it was not finished either */
+	assert_int_equal(sink_finish_file(sink), -EIO);
+	assert_int_equal(sink_sync(sink), -EIO);
+	assert_non_null(strstr(sink_error(sink), "fdatasync"));
+}
+
+static void whatever_fails_in_finishing_is_kept(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_CUT, FAKE_SYNC, FAKE_RENAME, FAKE_SYNC_DIRECTORY };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		fake_disk_free(&disk);
+		fake_disk_init(&disk);
+		fake_disk_fail(&disk, calls[i], 1, 1, EIO);
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 4096);
+		assert_int_equal(sink_finish_file(sink), -EIO);
+		assert_non_null(strstr(sink_error(sink), strerror(EIO)));
+		assert_int_equal(sink_sync(sink), -EIO);
+		assert_int_equal(sink_finish_file(sink), -EIO);
+	}
+}
+
+static void *sync_it(void *arg)
+{
+	int *result = arg;
+
+	*result = sink_sync(sink);
+	return NULL;
+}
+
+/* The kernel tells an error once: of two that sync at the same time, the second must not be told that all is well. */
+static void of_two_syncs_at_once_both_get_the_error(void **state)
+{
+	int result = 0, own;
+	pthread_t thread;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		fake_disk_free(&disk);
+		fake_disk_init(&disk);
+		disk.delay_ns[FAKE_SYNC] = 5000000;
+		fake_disk_fail(&disk, FAKE_SYNC, 1, 1, EIO);
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 4096);
+		assert_int_equal(pthread_create(&thread, NULL, sync_it, &result), 0);
+		own = i % 2 ? sink_finish_file(sink) : sink_sync(sink);
+		pthread_join(thread, NULL);
+		assert_int_equal(own, -EIO);
+		assert_int_equal(result, -EIO);
+		assert_int_equal(disk.calls[FAKE_SYNC], 1);
+		sink_leave_file(sink);
+	}
+}
+
+/* ---- no files ---- */
+
+static void null_counts_and_stdout_streams(void **state)
+{
+	struct sink_config config = { .target = &(struct target){ .kind = TARGET_NULL, .dir_fd = -1 } };
+	int kept = dup(STDOUT_FILENO), pipes[2];
+	unsigned char found[8192];
+	int written;
+
+	(void)state;
+	assert_int_equal(sink_open(&sink, &config), 0);
+	assert_false(sink_has_files(sink));
+	assert_string_equal(sink_io_name(sink), "none");
+	assert_int_equal(sink_write(sink, data, 12345, ROOM), 0);
+	assert_int_equal(sink_file_bytes(sink), 12345);
+	assert_int_equal(sink_sync(sink), 0);
+	assert_int_equal(sink_finish_file(sink), 0);
+	sink_close(sink);
+	config.target = &(struct target){ .kind = TARGET_STDOUT, .dir_fd = -1 };
+	assert_int_equal(sink_open(&sink, &config), 0);
+	assert_string_equal(sink_io_name(sink), "stream");
+	assert_int_equal(pipe(pipes), 0);
+	sim_fill(data, 8000, 0, 1);
+	fflush(stdout);
+	signal(SIGPIPE, SIG_IGN);
+	dup2(pipes[1], STDOUT_FILENO);
+	close(pipes[1]);
+	written = sink_write(sink, data, 8000, ROOM);
+	dup2(kept, STDOUT_FILENO);
+	assert_int_equal(written, 0);
+	assert_int_equal(read(pipes[0], found, sizeof(found)), 8000);
+	assert_int_equal(sim_verify(found, 8000, 0, 1), 8000);
+	close(pipes[0]);
+	assert_int_equal(pipe(pipes), 0);
+	close(pipes[0]); /* nobody reads */
+	dup2(pipes[1], STDOUT_FILENO);
+	written = sink_write(sink, data, 8000, ROOM);
+	dup2(kept, STDOUT_FILENO);
+	assert_int_equal(written, -EPIPE);
+	close(pipes[1]);
+	close(kept);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_tail_of_any_length_is_written_exactly),
+		TEST(pieces_of_any_length_follow_one_another),
+		TEST(an_endless_file_grows_ahead_and_is_trimmed),
+		TEST(a_short_file_is_cut_to_its_bytes),
+		TEST(a_file_has_its_name_only_when_it_is_whole),
+		TEST(an_existing_file_is_never_overwritten),
+		TEST(a_dangling_link_is_not_followed),
+		TEST(what_was_cut_is_gone_and_writing_goes_on_there),
+		TEST(an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is),
+		TEST(a_file_too_large_is_an_error_and_no_signal),
+		TEST(short_writes_and_interruptions_are_continued),
+		TEST(a_disk_that_refuses_direct_writes_gets_buffered_ones),
+		TEST(a_disk_without_preallocation_works),
+		TEST(a_failed_sync_is_never_repeated_into_a_success),
+		TEST(whatever_fails_in_finishing_is_kept),
+		TEST(of_two_syncs_at_once_both_get_the_error),
+		TEST(null_counts_and_stdout_streams),
+		TEST(a_full_disk_keeps_what_fitted), /* last: it leaves the common name space */
+	};
+
+	return cmocka_run_group_tests_name("sink", tests, NULL, NULL);
+}
