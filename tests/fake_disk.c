@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -14,7 +13,7 @@
 
 static struct fake_disk *disk_of(const struct sink_io *io)
 {
-	return (struct fake_disk *)(uintptr_t)io;
+	return (struct fake_disk *)io;
 }
 
 static void sleep_ns(int64_t ns)
@@ -39,7 +38,8 @@ static int begin(struct fake_disk *disk, enum fake_call call)
 			sleep_ns(1000000);
 		}
 	}
-	if (fault->at && number >= fault->at && (fault->count == 0 || number < fault->at + fault->count)) {
+	if (fault->at && number >= fault->at &&
+	    (fault->count == 0 || number < fault->at + fault->count)) {
 		errno = fault->error;
 		return -1;
 	}
@@ -75,7 +75,8 @@ static void overwrite(const struct fake_range *range)
 	memset(garbage, GARBAGE, sizeof(garbage));
 	for (size_t done = 0; done < range->bytes; done += sizeof(garbage)) {
 		off_t at = range->offset + (off_t)done;
-		size_t bytes = range->bytes - done < sizeof(garbage) ? range->bytes - done : sizeof(garbage);
+		size_t bytes = range->bytes - done < sizeof(garbage) ? range->bytes - done :
+								       sizeof(garbage);
 
 		if (at >= st.st_size)
 			break;
@@ -208,16 +209,11 @@ void fake_disk_init(struct fake_disk *disk)
 		.rename = fake_rename,
 	};
 	disk->is_forgetful = true;
-	disk->ranges = calloc(FAKE_RANGES, sizeof(disk->ranges[0]));
-	if (!disk->ranges)
-		abort();
 	pthread_mutex_init(&disk->lock, NULL);
 }
 
 void fake_disk_free(struct fake_disk *disk)
 {
-	free(disk->ranges);
-	disk->ranges = NULL;
 	pthread_mutex_destroy(&disk->lock);
 }
 

@@ -19,7 +19,7 @@
 
 #include "recorder/sink.h"
 
-#define FAKE_RANGES 4096
+#define FAKE_RANGES 1024        /* more are forgotten: kept, whatever happens */
 
 enum fake_call {
 	FAKE_OPEN, FAKE_WRITE, FAKE_SYNC, FAKE_SYNC_DIRECTORY, FAKE_ALLOCATE, FAKE_CUT, FAKE_RENAME, FAKE_CALL_COUNT
@@ -51,7 +51,7 @@ struct fake_disk {
 	_Atomic bool is_released;
 	_Atomic bool is_stuck;  /* somebody is in there */
 	pthread_mutex_t lock;   /* guards the ranges */
-	struct fake_range *ranges;      /* written since the last sync that succeeded */
+	struct fake_range ranges[FAKE_RANGES];  /* written since the last sync that succeeded */
 	unsigned range_count;
 };
 

@@ -10,9 +10,9 @@
 
 struct fake {
 	struct fake_source_script script;
-	uint64_t position;      /* in the stream, losses counted */
+	uint64_t position; /* in the stream, losses counted */
 	uint64_t chance;
-	uint64_t device_left;   /* after the stop */
+	uint64_t device_left; /* after the stop */
 	bool is_stopped;
 };
 
@@ -58,7 +58,8 @@ static int fake_open(struct source *source, const struct source_config *config)
 	source->rate_bps = fake->script.rate_bps;
 	source->frame_bytes = fake->script.frame_bytes;
 	fake->device_left = fake->script.device_bytes;
-	atomic_store_explicit(&source->stats.device_ring_bytes, fake->script.device_bytes, memory_order_relaxed);
+	atomic_store_explicit(&source->stats.device_ring_bytes, fake->script.device_bytes,
+			      memory_order_relaxed);
 	return 0;
 }
 
@@ -77,7 +78,8 @@ static bool is_turn(struct fake *fake, unsigned one_in)
 	return one_in && chance(fake) % one_in == 0;
 }
 
-static ssize_t fake_read(struct source *source, void *buf, size_t len, int64_t deadline_ns, struct source_mark *mark)
+static ssize_t fake_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+			 struct source_mark *mark)
 {
 	struct fake *fake = source->state;
 	const struct fake_source_script *script = &fake->script;

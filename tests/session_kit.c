@@ -24,16 +24,16 @@
 /* A piece of the stream, as a journal tells it. */
 struct piece {
 	uint64_t stream_offset, bytes;
-	int cause;              /* enum gap_cause; -1 = a segment */
+	int cause; /* enum gap_cause; -1 = a segment */
 	unsigned target;
 	uint64_t file_offset;
-	const char *file;       /* borrowed from the line */
+	const char *file; /* borrowed from the line */
 	const char *xxh3;
 };
 
 struct tally {
 	struct kit *kit;
-	json_t *lines;          /* array of the longest journal's */
+	json_t *lines; /* array of the longest journal's */
 	struct piece *pieces;
 	size_t piece_count;
 	uint64_t written, gaps[GAP_CAUSE_COUNT];
@@ -51,7 +51,8 @@ void kit_open(struct kit *kit, unsigned disk_count)
 {
 	memset(kit, 0, sizeof(*kit));
 	/* in memory: the syncs of the journals are real, and hundreds of recordings wait for them */
-	snprintf(kit->root, sizeof(kit->root), "%s/vsib_kit_XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	snprintf(kit->root, sizeof(kit->root), "%s/vsib_kit_XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (!mkdtemp(kit->root))
 		die(kit->root);
 	kit->disk_count = disk_count;
@@ -80,7 +81,8 @@ void kit_open(struct kit *kit, unsigned disk_count)
 		.numa_node = MEMORY_ANY_NODE,
 		.io = kit->io,
 	};
-	fake_source_script = (struct fake_source_script){ .seed = 7, .bytes = 1000003, .can_wait = true };
+	fake_source_script =
+		(struct fake_source_script){ .seed = 7, .bytes = 1000003, .can_wait = true };
 }
 
 int kit_start(struct kit *kit)
@@ -216,11 +218,13 @@ static bool read_journals(struct tally *tally)
 
 	for (unsigned i = 0; i < kit->disk_count; i++) {
 		json_t *lines = read_journal(kit, i);
-		bool is_longer = !tally->lines || json_array_size(lines) > json_array_size(tally->lines);
+		bool is_longer =
+			!tally->lines || json_array_size(lines) > json_array_size(tally->lines);
 
 		if (!lines)
 			return wrong(tally, "the journal on disk %u has a broken line", i);
-		if (tally->lines && is_good(kit, i) && is_good(kit, 0) && !json_equal(lines, tally->lines)) {
+		if (tally->lines && is_good(kit, i) && is_good(kit, 0) &&
+		    !json_equal(lines, tally->lines)) {
 			json_decref(lines);
 			return wrong(tally, "the journals on good disks %u and 0 differ", i);
 		}
@@ -265,11 +269,13 @@ static bool take_line(struct tally *tally, const json_t *line)
 	if (strcmp(type, "segment") == 0) {
 		tally->written += piece->bytes;
 		tally->piece_count++;
-		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX || piece->target >= tally->kit->disk_count)
+		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX ||
+		    piece->target >= tally->kit->disk_count)
 			return wrong(tally, "a segment line is impossible");
 	} else if (strcmp(type, "gap") == 0) {
 		while (++piece->cause < GAP_CAUSE_COUNT &&
-		       strcmp(account_cause_name((enum gap_cause)piece->cause), string(line, "cause")) != 0)
+		       strcmp(account_cause_name((enum gap_cause)piece->cause),
+			      string(line, "cause")) != 0)
 			;
 		if (piece->cause == GAP_CAUSE_COUNT || piece->bytes == 0)
 			return wrong(tally, "a gap line is impossible");
@@ -283,7 +289,9 @@ static int by_stream_offset(const void *a, const void *b)
 {
 	const struct piece *left = a, *right = b;
 
-	return left->stream_offset < right->stream_offset ? -1 : left->stream_offset > right->stream_offset;
+	return left->stream_offset < right->stream_offset ?
+		       -1 :
+		       left->stream_offset > right->stream_offset;
 }
 
 static bool take_lines(struct tally *tally)
@@ -294,7 +302,8 @@ static bool take_lines(struct tally *tally)
 	tally->pieces = calloc(json_array_size(tally->lines), sizeof(tally->pieces[0]));
 	if (!tally->pieces)
 		die("calloc");
-	json_array_foreach(tally->lines, i, line) {
+	json_array_foreach(tally->lines, i, line)
+	{
 		if (!take_line(tally, line))
 			return false;
 		last = line;
@@ -303,7 +312,8 @@ static bool take_lines(struct tally *tally)
 	if (strcmp(string(json_array_get(tally->lines, 0), "type"), "start") != 0)
 		return wrong(tally, "the first line is not \"start\"");
 	if (strcmp(string(last, "type"), "end") == 0 && number(last, "written_bytes") != tally->written)
-		return wrong(tally, "the end line says %" PRIu64 " bytes written, its segments %" PRIu64,
+		return wrong(tally,
+			     "the end line says %" PRIu64 " bytes written, its segments %" PRIu64,
 			     number(last, "written_bytes"), tally->written);
 	return true;
 }
@@ -319,8 +329,11 @@ static bool check_tiles(struct tally *tally)
 		const struct piece *piece = &tally->pieces[i];
 
 		if (piece->stream_offset != at)
-			return wrong(tally, "stream offset %" PRIu64 " is expected, a piece (cause %d) of %" PRIu64
-				     " bytes at %" PRIu64 " comes", at, piece->cause, piece->bytes, piece->stream_offset);
+			return wrong(tally,
+				     "stream offset %" PRIu64
+				     " is expected, a piece (cause %d) of %" PRIu64
+				     " bytes at %" PRIu64 " comes",
+				     at, piece->cause, piece->bytes, piece->stream_offset);
 		at += piece->bytes;
 	}
 	if (at != end)
@@ -358,13 +371,16 @@ static bool check_sums(struct tally *tally)
 	const struct session *session = tally->kit->session;
 
 	if (tally->written != session_written_bytes(session))
-		return wrong(tally, "%" PRIu64 " bytes are counted as written, the journal has %" PRIu64,
+		return wrong(tally,
+			     "%" PRIu64 " bytes are counted as written, the journal has %" PRIu64,
 			     session_written_bytes(session), tally->written);
 	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
 		if (tally->gaps[cause] != session->account.gap_bytes[cause])
-			return wrong(tally, "gaps of cause %s: %" PRIu64 " bytes known, %" PRIu64 " in the journal",
-				     account_cause_name((enum gap_cause)cause), session->account.gap_bytes[cause],
-				     tally->gaps[cause]);
+			return wrong(tally,
+				     "gaps of cause %s: %" PRIu64 " bytes known, %" PRIu64
+				     " in the journal",
+				     account_cause_name((enum gap_cause)cause),
+				     session->account.gap_bytes[cause], tally->gaps[cause]);
 	return true;
 }
 
@@ -393,13 +409,13 @@ static bool check_segment(struct tally *tally, const struct piece *piece)
 	snprintf(sum, sizeof(sum), "%016" PRIx64, (uint64_t)XXH3_64bits(bytes, piece->bytes));
 	free(bytes);
 	if (n != (ssize_t)piece->bytes)
-		return wrong(tally, "%s has not the %" PRIu64 " bytes at %" PRIu64, path, piece->bytes,
-			     piece->file_offset);
+		return wrong(tally, "%s has not the %" PRIu64 " bytes at %" PRIu64, path,
+			     piece->bytes, piece->file_offset);
 	if (right != piece->bytes)
 		return wrong(tally, "%s is wrong at %" PRIu64, path, piece->file_offset + right);
 	if (tally->kit->config.use_checksums && strcmp(sum, piece->xxh3) != 0)
-		return wrong(tally, "%s at %" PRIu64 ": checksum %s, the journal says %s", path, piece->file_offset,
-			     sum, piece->xxh3);
+		return wrong(tally, "%s at %" PRIu64 ": checksum %s, the journal says %s", path,
+			     piece->file_offset, sum, piece->xxh3);
 	return true;
 }
 
@@ -437,7 +453,8 @@ static bool walk(struct tally *tally, unsigned disk, const char *below,
 
 		if (entry->d_name[0] == '.' || ends_with(entry->d_name, JOURNAL_SUFFIX))
 			continue;
-		snprintf(name, sizeof(name), "%.100s%s%.255s", below, below[0] ? "/" : "", entry->d_name);
+		snprintf(name, sizeof(name), "%.100s%s%.255s", below, below[0] ? "/" : "",
+			 entry->d_name);
 		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
 			is_right = walk(tally, disk, name, look);
 		else
@@ -451,11 +468,12 @@ static bool walk(struct tally *tally, unsigned disk, const char *below,
 static bool check_file(struct tally *tally, unsigned disk, const char *file, off_t bytes)
 {
 	if (ends_with(file, JOURNAL_PART_SUFFIX))
-		return !is_good(tally->kit, disk) || wrong(tally, "%s was left on good disk %u", file, disk);
+		return !is_good(tally->kit, disk) ||
+		       wrong(tally, "%s was left on good disk %u", file, disk);
 	/* a file of a disk that failed while it was named, or its only file, may be longer than what is known to be safe */
 	if (is_good(tally->kit, disk) && covered_bytes(tally, disk, file) != (uint64_t)bytes)
-		return wrong(tally, "%s on disk %u has %jd bytes, the journal knows %" PRIu64, file, disk, (intmax_t)bytes,
-			     covered_bytes(tally, disk, file));
+		return wrong(tally, "%s on disk %u has %jd bytes, the journal knows %" PRIu64, file,
+			     disk, (intmax_t)bytes, covered_bytes(tally, disk, file));
 	return true;
 }
 
@@ -476,8 +494,8 @@ const char *kit_check(struct kit *kit)
 	bool is_right;
 
 	kit->error[0] = '\0';
-	is_right = check_account(&tally) && read_journals(&tally) && take_lines(&tally) && check_tiles(&tally) &&
-		   check_sums(&tally) && check_content(&tally);
+	is_right = check_account(&tally) && read_journals(&tally) && take_lines(&tally) &&
+		   check_tiles(&tally) && check_sums(&tally) && check_content(&tally);
 	free(tally.pieces);
 	json_decref(tally.lines);
 	return is_right ? NULL : kit->error;

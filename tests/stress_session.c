@@ -22,8 +22,8 @@
 #include "tests/session_kit.h"
 
 #define SECONDS 6
-#define MS      INT64_C(1000000)
-#define LONG    (20 * UNITS_NS_PER_S)
+#define MS INT64_C(1000000)
+#define LONG (20 * UNITS_NS_PER_S)
 
 static uint64_t chance_state;
 
@@ -58,7 +58,8 @@ static void choose_shape(struct kit *kit)
 	config->ring_bytes = 4 * kit->disk_count * chunk_blocks * config->block_bytes;
 	if (kit->disk_count > 1 && is_one_in(2)) { /* as little ring as may be */
 		config->chunk_bytes = chunk_blocks * config->block_bytes;
-		config->ring_bytes = (kit->disk_count + 1) * config->chunk_bytes + chance(2) * config->block_bytes;
+		config->ring_bytes = (kit->disk_count + 1) * config->chunk_bytes +
+				     chance(2) * config->block_bytes;
 	}
 	if (kit->disk_count == 1)
 		config->ring_bytes += config->block_bytes;
@@ -77,7 +78,9 @@ static void choose_source(uint64_t seed, const struct kit *kit)
 	struct fake_source_script *script = &fake_source_script;
 	size_t block = kit->config.block_bytes;
 
-	*script = (struct fake_source_script){ .seed = seed, .bytes = 1 + chance(200 * block), .can_wait = !is_one_in(3) };
+	*script = (struct fake_source_script){ .seed = seed,
+					       .bytes = 1 + chance(200 * block),
+					       .can_wait = !is_one_in(3) };
 	if (is_one_in(2))
 		script->piece_max = 1 + chance(3 * block);
 	if (is_one_in(3)) {
@@ -128,7 +131,8 @@ static const char *judge(struct kit *kit, bool is_free, bool is_aborted)
 		return "a thread was left behind";
 	if (is_usable && disk > 0)
 		return "bytes were lost with a disk while another was left";
-	if (!is_aborted && sum.aborted_bytes + account_get(&session->account.unclaimed_aborted_bytes) > 0)
+	if (!is_aborted &&
+	    sum.aborted_bytes + account_get(&session->account.unclaimed_aborted_bytes) > 0)
 		return "bytes were aborted without an abort";
 	if (session->can_drop == false && account_get(&session->account.overflow_bytes) > 0)
 		return "bytes were dropped from a source that waits";

@@ -30,15 +30,17 @@ static int teardown(void **state)
 
 static void note(uint64_t offset, uint64_t bytes, enum gap_cause cause, bool is_estimated)
 {
-	account_gap(&account, &(struct gap){ .stream_offset = offset, .bytes = bytes, .cause = cause,
+	account_gap(&account, &(struct gap){ .stream_offset = offset,
+					     .bytes = bytes,
+					     .cause = cause,
 					     .is_estimated = is_estimated });
 }
 
 static void the_sum_closes_only_when_each_byte_has_its_place(void **state)
 {
 	struct account_sum sum = { .written_bytes = 1000, .disk_bytes = 20, .aborted_bytes = 3 };
-	account_counter *terms[] = { &account.overflow_bytes, &account.discarded_bytes, &account.unclaimed_disk_bytes,
-				     &account.unclaimed_aborted_bytes };
+	account_counter *terms[] = { &account.overflow_bytes, &account.discarded_bytes,
+				     &account.unclaimed_disk_bytes, &account.unclaimed_aborted_bytes };
 
 	(void)state;
 	account_add(&account.received_bytes, 1023);
@@ -74,9 +76,9 @@ static void gaps_that_touch_are_one_gap(void **state)
 	note(110, 5, GAP_DISK, false);
 	assert_int_equal(account.gap_count, 1);
 	assert_int_equal(account.gaps[0].bytes, 15);
-	note(115, 5, GAP_ABORTED, false); /* another cause */
-	note(120, 5, GAP_ABORTED, true); /* not counted but guessed */
-	note(126, 1, GAP_ABORTED, true); /* not where it ended */
+	note(115, 5, GAP_ABORTED, false);  /* another cause */
+	note(120, 5, GAP_ABORTED, true);   /* not counted but guessed */
+	note(126, 1, GAP_ABORTED, true);   /* not where it ended */
 	note(120, 0, GAP_OVERFLOW, false); /* nothing */
 	assert_int_equal(account.gap_count, 4);
 	assert_int_equal(account.gap_kept_count, 4);
@@ -135,10 +137,13 @@ static void gaps_from_several_threads_all_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_sum_closes_only_when_each_byte_has_its_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_the_source_lost_is_stream_but_not_received, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_sum_closes_only_when_each_byte_has_its_place,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_the_source_lost_is_stream_but_not_received,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_that_touch_are_one_gap, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_gaps_than_are_kept_are_still_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_gaps_than_are_kept_are_still_counted, setup,
+						teardown),
 		cmocka_unit_test(causes_have_the_names_of_the_report),
 		cmocka_unit_test_setup_teardown(gaps_from_several_threads_all_count, setup, teardown),
 	};

@@ -66,9 +66,12 @@ static int find(const char *name, const char *name_template)
 static void files_of_a_recording_are_found_one_by_one(void **state)
 {
 	static const char *const files[] = {
-		"scan.raw", "scan.raw.part", "scan.raw@4096", "scan.raw@4096.part", "scan.vsib.jsonl", "scan.000000",
-		"scan.000000.part", "scan.12345678", "scan.0", "scan.000001@77", "scan.000001@77.part",
-		"x-1-y", "x-000123-y", "x-1-y.part", "x-1-y@5", "x-1-y@5.part",
+		"scan.raw",           "scan.raw.part",       "scan.raw@4096",
+		"scan.raw@4096.part", "scan.vsib.jsonl",     "scan.000000",
+		"scan.000000.part",   "scan.12345678",       "scan.0",
+		"scan.000001@77",     "scan.000001@77.part", "x-1-y",
+		"x-000123-y",         "x-1-y.part",          "x-1-y@5",
+		"x-1-y@5.part",
 	};
 
 	(void)state;
@@ -87,9 +90,14 @@ static void files_of_a_recording_are_found_one_by_one(void **state)
 static void files_of_others_are_not(void **state)
 {
 	static const char *const files[] = {
-		"scan2.raw", "scan.rawx", "scan.raw.txt", "scan.raw@", "scan.raw@x", "scan.raw@5x", "scan.", "scanx", "sca",
-		"scan.x", "scan.1x", "scan.1.partx", "scan.1@2.parts", "scan.vsib.json", "scan.vsib.jsonl.bak", "x--y", "x-1-",
-		"x-1-yy", "ax-1-y", "x-a-y", "other.000000", "scan.txt", "Scan.raw", ".scan.raw",
+		"scan2.raw",      "scan.rawx",      "scan.raw.txt",
+		"scan.raw@",      "scan.raw@x",     "scan.raw@5x",
+		"scan.",          "scanx",          "sca",
+		"scan.x",         "scan.1x",        "scan.1.partx",
+		"scan.1@2.parts", "scan.vsib.json", "scan.vsib.jsonl.bak",
+		"x--y",           "x-1-",           "x-1-yy",
+		"ax-1-y",         "x-a-y",          "other.000000",
+		"scan.txt",       "Scan.raw",       ".scan.raw",
 	};
 
 	(void)state;

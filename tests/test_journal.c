@@ -123,8 +123,13 @@ static json_int_t number_at(const json_t *lines, size_t index, const char *key)
 
 static void every_kind_of_line_is_as_promised(void **state)
 {
-	struct journal_segment segment = { .target = 1, .file = "scan/scan.00000003", .file_offset = 4096, .bytes = 8192,
-					   .stream_offset = UINT64_C(0x7fffffffffffffff), .xxh3 = 0xabc, .has_xxh3 = true,
+	struct journal_segment segment = { .target = 1,
+					   .file = "scan/scan.00000003",
+					   .file_offset = 4096,
+					   .bytes = 8192,
+					   .stream_offset = UINT64_C(0x7fffffffffffffff),
+					   .xxh3 = 0xabc,
+					   .has_xxh3 = true,
 					   .utc_ns = 5 };
 	json_t *lines;
 
@@ -167,7 +172,10 @@ static void text_that_is_not_utf8_loses_no_line(void **state)
 
 	(void)state;
 	begin(1);
-	journal_say_event(journal, "disk-failed", "/mnt/Me\xdf""daten: gone", 0, 0);
+	journal_say_event(journal, "disk-failed",
+			  "/mnt/Me\xdf"
+			  "daten: gone",
+			  0, 0);
 	journal_say(journal, NULL); /* no memory for a line: nothing happens */
 	flush_all(1);
 	lines = read_lines(0);
@@ -183,7 +191,8 @@ static void all_copies_have_all_lines_whenever_they_are_flushed(void **state)
 
 	(void)state;
 	begin(COPIES);
-	for (int i = 0; i < 5000; i++) { /* some 500 KB: many pieces of the buffer, lines across their borders */
+	for (int i = 0; i < 5000;
+	     i++) { /* some 500 KB: many pieces of the buffer, lines across their borders */
 		journal_say_gap(journal, (uint64_t)i, 1, "source", i, false);
 		if (i % 100 == 0)
 			assert_int_equal(journal_flush(journal, 0), 0);
@@ -320,7 +329,7 @@ static void a_torn_line_is_the_last_one(void **state)
 /* ---- threads ---- */
 
 #define SPEAKERS 4
-#define LINES    2000
+#define LINES 2000
 
 static _Atomic unsigned speaking;
 static _Atomic unsigned flush_errors;
@@ -375,7 +384,8 @@ static void lines_of_many_threads_are_whole_in_every_copy(void **state)
 		char utc[SPEAKERS][64] = { "" };
 
 		assert_int_equal(json_array_size(lines), SPEAKERS * LINES);
-		for (size_t k = 0; k < json_array_size(lines); k++) { /* each one's own lines are in its order */
+		for (size_t k = 0; k < json_array_size(lines);
+		     k++) { /* each one's own lines are in its order */
 			json_int_t target = number_at(lines, k, "target");
 
 			assert_true(strcmp(utc[target], text_at(lines, k, "utc")) < 0);
@@ -390,12 +400,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_kind_of_line_is_as_promised, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_that_is_not_utf8_loses_no_line, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_copies_have_all_lines_whenever_they_are_flushed, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_line_longer_than_a_piece_of_the_buffer_is_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_journal_never_goes_into_a_file_that_is_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_copy_that_fails_is_an_event_in_the_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_copies_have_all_lines_whenever_they_are_flushed,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_line_longer_than_a_piece_of_the_buffer_is_whole,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_journal_never_goes_into_a_file_that_is_there,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_copy_that_fails_is_an_event_in_the_others, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_torn_line_is_the_last_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines_of_many_threads_are_whole_in_every_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_of_many_threads_are_whole_in_every_copy,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("journal", tests, NULL, NULL);

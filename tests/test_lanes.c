@@ -18,9 +18,9 @@
 #include "recorder/lanes.h"
 #include "tests/session_kit.h"
 
-#define SEED       7
+#define SEED 7
 #define PIECES_MAX 200000
-#define FILES_MAX  20000
+#define FILES_MAX 20000
 
 /* An extent that came out of the ring. */
 struct piece {
@@ -38,7 +38,7 @@ struct file {
 
 /* What a writer is at. */
 struct writer {
-	uint32_t first, last;   /* of the run; RING_NONE = none */
+	uint32_t first, last; /* of the run; RING_NONE = none */
 	uint64_t run_bytes;
 	unsigned run_blocks;
 };
@@ -48,7 +48,7 @@ static struct piece *pieces;
 static size_t piece_count;
 static struct file *files;
 static size_t file_count;
-static struct writer writers[KIT_DISKS + 1];    /* the last one for the rescue queue */
+static struct writer writers[KIT_DISKS + 1]; /* the last one for the rescue queue */
 static uint64_t chance_state = 1;
 
 static uint64_t chance(uint64_t below)
@@ -83,7 +83,8 @@ static void begin(unsigned disk_count)
 
 static void arm(void)
 {
-	if (session_create(&kit.session, &kit.config, &kit.refusal) < 0 || session_arm(kit.session, &kit.refusal) < 0)
+	if (session_create(&kit.session, &kit.config, &kit.refusal) < 0 ||
+	    session_arm(kit.session, &kit.refusal) < 0)
 		fail_msg("%s", kit.refusal.text);
 }
 
@@ -121,10 +122,13 @@ static void take_block(uint32_t queue, uint32_t block)
 		assert_int_equal(extent->at, at);
 		assert_true(extent->bytes > 0);
 		at += extent->bytes;
-		assert_int_equal(sim_verify(data + extent->at, extent->bytes, extent->stream_offset, SEED), extent->bytes);
+		assert_int_equal(
+			sim_verify(data + extent->at, extent->bytes, extent->stream_offset, SEED),
+			extent->bytes);
 		assert_true(piece_count < PIECES_MAX);
-		pieces[piece_count++] = (struct piece){ extent->stream_offset, extent->bytes, queue, label->file_number,
-							label->file_offset + extent->at };
+		pieces[piece_count++] =
+			(struct piece){ extent->stream_offset, extent->bytes, queue,
+					label->file_number, label->file_offset + extent->at };
 	}
 	assert_int_equal(at, ring_bytes(ring, block));
 	file->bytes += at;
@@ -146,7 +150,8 @@ static bool work(struct writer *writer, uint32_t queue)
 {
 	struct ring *ring = kit.session->ring;
 	const struct layout_plan *plan = &kit.session->plan;
-	uint32_t next = writer->last == RING_NONE ? ring_claim(ring, queue) : ring_next(ring, writer->last);
+	uint32_t next =
+		writer->last == RING_NONE ? ring_claim(ring, queue) : ring_next(ring, writer->last);
 
 	if (next == RING_NONE)
 		return false;
@@ -187,9 +192,9 @@ static void empty(void)
 
 struct stream {
 	uint64_t bytes;
-	size_t piece_max;       /* 0 = what there is room for */
+	size_t piece_max; /* 0 = what there is room for */
 	unsigned loss_one_in;
-	bool is_lazy;           /* writers work only when the ring is full */
+	bool is_lazy; /* writers work only when the ring is full */
 };
 
 static uint64_t fill(const struct stream *stream)
@@ -236,7 +241,9 @@ static int by_stream_offset(const void *a, const void *b)
 {
 	const struct piece *left = a, *right = b;
 
-	return left->stream_offset < right->stream_offset ? -1 : left->stream_offset > right->stream_offset;
+	return left->stream_offset < right->stream_offset ?
+		       -1 :
+		       left->stream_offset > right->stream_offset;
 }
 
 /* Every byte once, and, with one lane, files in the order of the stream. */
@@ -262,7 +269,8 @@ static void assert_file_sizes(uint64_t file_bytes)
 		bool is_last = true;
 
 		for (size_t k = 0; k < file_count; k++)
-			is_last = is_last && (files[k].queue != files[i].queue || files[k].number <= files[i].number);
+			is_last = is_last && (files[k].queue != files[i].queue ||
+					      files[k].number <= files[i].number);
 		assert_true(files[i].bytes <= file_bytes);
 		if (!is_last && kit.session->plan.stripe == STRIPE_ROUND)
 			assert_int_equal(files[i].bytes, file_bytes);
@@ -342,7 +350,8 @@ static void chunks_are_files_and_numbered_through(void **state)
 				for (size_t i = 1; i < piece_count; i++)
 					assert_true(pieces[i].file_number >= pieces[i - 1].file_number);
 				for (size_t f = 0; f < file_count && is_dense; f++)
-					assert_true(files[f].bytes == KIT_CHUNK || files[f].number == file_count - 1);
+					assert_true(files[f].bytes == KIT_CHUNK ||
+						    files[f].number == file_count - 1);
 				end();
 			}
 		}
@@ -379,7 +388,8 @@ static void blocks_in_turn_are_where_they_are_located(void **state)
 				uint64_t offset;
 				uint32_t disk;
 
-				stripe_locate(pieces[i].stream_offset, KIT_BLOCK, disks, &disk, &offset);
+				stripe_locate(pieces[i].stream_offset, KIT_BLOCK, disks, &disk,
+					      &offset);
 				assert_int_equal(pieces[i].queue, disk);
 				assert_int_equal(pieces[i].file_offset, offset);
 			}
@@ -400,7 +410,8 @@ static void small_units_over_directories_are_where_wr_put_them(void **state)
 			for (size_t s = 0; s < STREAM_COUNT; s++) {
 				uint64_t file_bytes = 10 * units[u];
 
-				if (units[u] == 64 && streams[s].bytes > 100000 && streams[s].loss_one_in == 0)
+				if (units[u] == 64 && streams[s].bytes > 100000 &&
+				    streams[s].loss_one_in == 0)
 					continue; /* as many files as anybody may want, but slow to look through */
 				begin(disks);
 				kit.config.layout = LAYOUT_RAW;
@@ -417,9 +428,12 @@ static void small_units_over_directories_are_where_wr_put_them(void **state)
 					uint64_t offset;
 					uint32_t disk;
 
-					stripe_locate(pieces[i].stream_offset, units[u], disks, &disk, &offset);
+					stripe_locate(pieces[i].stream_offset, units[u], disks,
+						      &disk, &offset);
 					assert_int_equal(pieces[i].queue, disk);
-					assert_int_equal(pieces[i].file_number * file_bytes + pieces[i].file_offset, offset);
+					assert_int_equal(pieces[i].file_number * file_bytes +
+								 pieces[i].file_offset,
+							 offset);
 				}
 				end();
 			}
@@ -489,7 +503,8 @@ static uint32_t claim_all(uint32_t *last)
 	uint32_t open_run = RING_NONE, first;
 
 	for (uint32_t queue = 0; queue <= kit.disk_count; queue++) {
-		while ((first = ring_claim(ring, queue < kit.disk_count ? queue : RING_RESCUE)) != RING_NONE) {
+		while ((first = ring_claim(ring, queue < kit.disk_count ? queue : RING_RESCUE)) !=
+		       RING_NONE) {
 			uint32_t block = first, next;
 
 			while ((next = ring_next(ring, block)) != RING_END && next != RING_NONE)

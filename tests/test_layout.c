@@ -19,7 +19,9 @@ static char error[LAYOUT_ERROR_LEN];
 
 static struct layout_request vbs(unsigned disk_count, uint64_t ring_bytes)
 {
-	return (struct layout_request){ .kind = LAYOUT_VBS, .disk_count = disk_count, .ring_bytes = ring_bytes };
+	return (struct layout_request){ .kind = LAYOUT_VBS,
+					.disk_count = disk_count,
+					.ring_bytes = ring_bytes };
 }
 
 static struct layout_plan plan_of(const struct layout_request *request)
@@ -46,7 +48,8 @@ static void blocks_are_whole_frames_and_whole_pages(void **state)
 {
 	static const struct {
 		uint64_t frame, quantum;
-	} cases[] = { { 8032, 1028096 }, { 5032, 2576384 }, { 8224, 1052672 }, { 4096, 4096 }, { 0, 4096 }, { 10000, 2560000 } };
+	} cases[] = { { 8032, 1028096 }, { 5032, 2576384 }, { 8224, 1052672 },
+		      { 4096, 4096 },    { 0, 4096 },       { 10000, 2560000 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -183,8 +186,12 @@ static void one_target_holds_nothing(void **state)
 
 static void small_units_have_room_for_their_extents(void **state)
 {
-	struct layout_request request = { .kind = LAYOUT_RAW, .stripe = STRIPE_ROUND, .disk_count = 2, .is_historical = true,
-					  .ring_bytes = 256 * MI, .unit_bytes = 16000 };
+	struct layout_request request = { .kind = LAYOUT_RAW,
+					  .stripe = STRIPE_ROUND,
+					  .disk_count = 2,
+					  .is_historical = true,
+					  .ring_bytes = 256 * MI,
+					  .unit_bytes = 16000 };
 	struct layout_plan plan = plan_of(&request);
 
 	(void)state;
@@ -198,10 +205,14 @@ static void small_units_have_room_for_their_extents(void **state)
 
 static void templates_have_one_number_and_nothing_else(void **state)
 {
-	static const char *const good[] = { "a.%d", "a.%06d", "%01d", "100%%.%09d", "%%%012d%%", "a b %d" };
-	static const char *const bad[] = { "", "a", "%", "a%", "%s", "%n", "%d%d", "%5d", "%12d", "%99d", "%-5d", "%0d", "%00d", "%000d", "%0100d",
-					   "%ld", "%lld", "%i", "%u", "%x", "%*d", "%1$d", "%06", "%0", "% d", "%+d", "a/%d",
-					   "../%d", "%d/", "%%d", "%.3d", "%d%", "%d%s", "%d%n", "%\xc3\xa4" };
+	static const char *const good[] = { "a.%d",       "a.%06d",    "%01d",
+					    "100%%.%09d", "%%%012d%%", "a b %d" };
+	static const char *const bad[] = { "",     "a",     "%",      "a%",    "%s",       "%n",
+					   "%d%d", "%5d",   "%12d",   "%99d",  "%-5d",     "%0d",
+					   "%00d", "%000d", "%0100d", "%ld",   "%lld",     "%i",
+					   "%u",   "%x",    "%*d",    "%1$d",  "%06",      "%0",
+					   "% d",  "%+d",   "a/%d",   "../%d", "%d/",      "%%d",
+					   "%.3d", "%d%",   "%d%s",   "%d%n",  "%\xc3\xa4" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -245,8 +256,9 @@ static void names_are_refused_with_the_reason(void **state)
 {
 	static const struct {
 		const char *name, *word;
-	} cases[] = { { "", "empty" }, { "a.b", "'.'" }, { ".", "'.'" }, { "a/b", "path" }, { "a\nb", "control" },
-		      { "a\x7f", "control" }, { "Me\xdf", "UTF-8" } };
+	} cases[] = { { "", "empty" },      { "a.b", "'.'" },      { ".", "'.'" },
+		      { "a/b", "path" },    { "a\nb", "control" }, { "a\x7f", "control" },
+		      { "Me\xdf", "UTF-8" } };
 	char name[LAYOUT_NAME_MAX + 2];
 
 	(void)state;
@@ -296,7 +308,9 @@ static void files_are_named_as_their_readers_expect(void **state)
 /* One endless file on each of several targets: a file that moves to another target must not meet a namesake there. */
 static void files_of_several_targets_always_have_a_number(void **state)
 {
-	struct layout_request request = { .kind = LAYOUT_RAW, .stripe = STRIPE_ROUND, .disk_count = 2, .ring_bytes = 256 * MI };
+	struct layout_request request = {
+		.kind = LAYOUT_RAW, .stripe = STRIPE_ROUND, .disk_count = 2, .ring_bytes = 256 * MI
+	};
 	struct layout_plan plan = plan_of(&request);
 	char template[LAYOUT_NAME_LEN];
 
@@ -308,7 +322,8 @@ static void files_of_several_targets_always_have_a_number(void **state)
 static void the_longest_name_is_never_cut(void **state)
 {
 	struct layout_plan plan = { .kind = LAYOUT_VBS };
-	char name[LAYOUT_NAME_MAX + 1], template[LAYOUT_NAME_LEN], made[LAYOUT_NAME_LEN], expected[LAYOUT_NAME_LEN];
+	char name[LAYOUT_NAME_MAX + 1], template[LAYOUT_NAME_LEN], made[LAYOUT_NAME_LEN],
+		expected[LAYOUT_NAME_LEN];
 
 	(void)state;
 	memset(name, '%', LAYOUT_NAME_MAX);

@@ -81,10 +81,11 @@ static void every_value_lands_where_it_belongs(void **state)
 	const struct session_config *session = &options.session;
 
 	(void)state;
-	assert_parsed("-s sim: -o /a -o /b --target /c -r 512 -d 1h30m -n 64Mi --name scan --layout raw --template x.%d "
-		      "--file-size 2G --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
-		      "--checksum none --journal no --allow-same-device --force --lock no --huge-pages require --numa-node 3 "
-		      "--silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
+	assert_parsed(
+		"-s sim: -o /a -o /b --target /c -r 512 -d 1h30m -n 64Mi --name scan --layout raw --template x.%d "
+		"--file-size 2G --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
+		"--checksum none --journal no --allow-same-device --force --lock no --huge-pages require --numa-node 3 "
+		"--silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
 	assert_string_equal(session->source_name, "sim:");
 	assert_int_equal(options.target_count, 3);
 	assert_string_equal(options.targets[2], "/c");
@@ -122,8 +123,10 @@ static void the_defaults_are_those_of_the_manual(void **state)
 	assert_parsed("-s sim: -o null:");
 	assert_int_equal(options.session.ring_bytes, 256 << 20);
 	assert_int_equal(options.session.stripe, STRIPE_ANY);
-	assert_true(options.session.use_direct && options.session.use_checksums && options.session.use_journal);
-	assert_false(options.session.use_force || options.session.allow_same_device || options.is_ring_given);
+	assert_true(options.session.use_direct && options.session.use_checksums &&
+		    options.session.use_journal);
+	assert_false(options.session.use_force || options.session.allow_same_device ||
+		     options.is_ring_given);
 	assert_int_equal(options.session.silence_ns, 10 * UNITS_NS_PER_S);
 	assert_int_equal(options.session.numa_node, MEMORY_ANY_NODE);
 	assert_int_equal(options.session.on_overflow, OVERFLOW_AUTO);
@@ -162,12 +165,45 @@ static void the_last_of_two_counts(void **state)
 static void bad_values_are_usage_errors_that_name_the_option(void **state)
 {
 	static const char *const lines[] = {
-		"-r 0", "-r -5", "-r 5x", "-r 1,5", "-r nan", "-r 99999999999999999999", "-d 0", "-d 0s", "-d 5y", "-d -1", "-n 0",
-		"-n 1.5", "-n 20E", "-n 9223372036854775808", "-n 0x10", "--ring 0", "--ring lots", "--ring 99999999999999999999E",
-		"--block 4,5k", "--chunk -4Mi", "--file-size 1e9", "--stripe all", "--stripe any|round", "--stripe an", "--io",
-		"--layout mark7", "--on-overflow maybe", "--checksum md5", "--journal perhaps", "--lock 2", "--huge-pages yes",
-		"--numa-node -1", "--numa-node 1024", "--numa-node x", "--start yesterday", "--start 2026-13-01T00:00:00Z",
-		"--silence never", "--live on", "--log-interval 0",
+		"-r 0",
+		"-r -5",
+		"-r 5x",
+		"-r 1,5",
+		"-r nan",
+		"-r 99999999999999999999",
+		"-d 0",
+		"-d 0s",
+		"-d 5y",
+		"-d -1",
+		"-n 0",
+		"-n 1.5",
+		"-n 20E",
+		"-n 9223372036854775808",
+		"-n 0x10",
+		"--ring 0",
+		"--ring lots",
+		"--ring 99999999999999999999E",
+		"--block 4,5k",
+		"--chunk -4Mi",
+		"--file-size 1e9",
+		"--stripe all",
+		"--stripe any|round",
+		"--stripe an",
+		"--io",
+		"--layout mark7",
+		"--on-overflow maybe",
+		"--checksum md5",
+		"--journal perhaps",
+		"--lock 2",
+		"--huge-pages yes",
+		"--numa-node -1",
+		"--numa-node 1024",
+		"--numa-node x",
+		"--start yesterday",
+		"--start 2026-13-01T00:00:00Z",
+		"--silence never",
+		"--live on",
+		"--log-interval 0",
 	};
 
 	(void)state;
@@ -314,7 +350,8 @@ static void one_value_by_its_name(void **state)
 
 static void a_decimal_comma_changes_nothing(void **state)
 {
-	static const char *const locales[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "fi_FI.UTF-8", "de_DE" };
+	static const char *const locales[] = { "de_DE.UTF-8", "de_DE.utf8",  "fr_FR.UTF-8",
+					       "nl_NL.UTF-8", "fi_FI.UTF-8", "de_DE" };
 	bool is_set = false;
 
 	(void)state;

@@ -36,8 +36,11 @@ static int teardown(void **state)
 
 static struct segment piece(uint64_t file, uint64_t file_offset, uint64_t stream_offset, uint64_t bytes)
 {
-	return (struct segment){ .file_number = file, .file_offset = file_offset, .stream_offset = stream_offset,
-				 .bytes = bytes, .utc_ns = 42 };
+	return (struct segment){ .file_number = file,
+				 .file_offset = file_offset,
+				 .stream_offset = stream_offset,
+				 .bytes = bytes,
+				 .utc_ns = 42 };
 }
 
 static void add(const struct segment *at, const void *data)
@@ -89,7 +92,7 @@ static void pieces_that_do_not_go_on_are_segments_of_their_own(void **state)
 		piece(2, 100, 100, 100), /* another file */
 		piece(1, 101, 100, 100), /* a hole in the file */
 		piece(1, 100, 101, 100), /* a hole in the stream */
-		piece(1, 0, 0, 100), /* again */
+		piece(1, 0, 0, 100),     /* again */
 	};
 
 	(void)state;
@@ -117,11 +120,13 @@ static void segments_are_split_at_64_mib(void **state)
 	(void)state;
 	assert_non_null(data);
 	sim_fill(data, bytes, 0, 3);
-	for (int turn = 0; turn < 2; turn++) { /* in one piece, then in blocks of 5 MiB that don't fit evenly */
+	for (int turn = 0; turn < 2;
+	     turn++) { /* in one piece, then in blocks of 5 MiB that don't fit evenly */
 		uint64_t step = turn ? 5 * MI : bytes;
 
 		for (uint64_t offset = 0; offset < bytes; offset += step) {
-			at = piece((uint64_t)turn, offset, 999 + offset, bytes - offset < step ? bytes - offset : step);
+			at = piece((uint64_t)turn, offset, 999 + offset,
+				   bytes - offset < step ? bytes - offset : step);
 			add(&at, data + offset);
 		}
 		segmenter_close(segmenter);
@@ -246,7 +251,8 @@ static void *take_all(void *arg)
 			struct segment found = segmenter_take(segmenter);
 
 			wrong_count += found.stream_offset != expected || found.bytes != 8 ||
-				       found.file_number != expected / 16 || found.xxh3 != XXH3_64bits(&expected, 8);
+				       found.file_number != expected / 16 ||
+				       found.xxh3 != XXH3_64bits(&expected, 8);
 			expected += 16;
 			taken_count++;
 		}
@@ -279,15 +285,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pieces_that_go_on_are_one_segment, setup, teardown),
-		cmocka_unit_test_setup_teardown(pieces_that_do_not_go_on_are_segments_of_their_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(pieces_that_do_not_go_on_are_segments_of_their_own,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_split_at_64_mib, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_segment_as_long_as_allowed_is_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_room_nothing_is_added_and_what_is_open_can_still_be_closed, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			without_room_nothing_is_added_and_what_is_open_can_still_be_closed, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(dropping_forgets_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_segment_has_an_age, setup, teardown),
 		cmocka_unit_test(without_checksums_there_is_none),
-		cmocka_unit_test_setup_teardown(a_keeper_takes_in_order_while_the_writer_adds, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_keeper_takes_in_order_while_the_writer_adds,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("segment", tests, NULL, NULL);

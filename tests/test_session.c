@@ -22,8 +22,8 @@
 #include "drivers/units.h"
 #include "tests/session_kit.h"
 
-#define MS      INT64_C(1000000)
-#define LONG    (20 * UNITS_NS_PER_S)
+#define MS INT64_C(1000000)
+#define LONG (20 * UNITS_NS_PER_S)
 
 static uint64_t chance_state = 88172645463325252;
 
@@ -69,13 +69,23 @@ static void finish_at(struct kit *kit, int line, enum session_outcome outcome, i
 	if (!is_free)
 		fail_msg("line %d: a thread was left behind", line);
 	if (found != outcome || status != exit_status)
-		fail_msg("line %d: outcome %s and status %d; expected are %s and %d", line, session_outcome_name(found), status,
-			 session_outcome_name(outcome), exit_status);
+		fail_msg("line %d: outcome %s and status %d; expected are %s and %d", line,
+			 session_outcome_name(found), status, session_outcome_name(outcome),
+			 exit_status);
 }
 
 /* ---- layouts ---- */
 
-enum shape { VBS_ANY, VBS_ROUND, RAW_ROUND, RAW_ROUND_FILES, RAW_ROUND_UNITS, RAW_FILES, RAW_SMALL_FILES, SHAPE_COUNT };
+enum shape {
+	VBS_ANY,
+	VBS_ROUND,
+	RAW_ROUND,
+	RAW_ROUND_FILES,
+	RAW_ROUND_UNITS,
+	RAW_FILES,
+	RAW_SMALL_FILES,
+	SHAPE_COUNT
+};
 
 static void set_shape(struct kit *kit, enum shape shape)
 {
@@ -488,7 +498,8 @@ static void an_overflow_stops_when_it_was_asked_to(void **state)
 
 /* ---- disks that fail ---- */
 
-static const enum fake_call faulty_calls[] = { FAKE_OPEN, FAKE_WRITE, FAKE_SYNC, FAKE_SYNC_DIRECTORY, FAKE_CUT, FAKE_RENAME };
+static const enum fake_call faulty_calls[] = { FAKE_OPEN,           FAKE_WRITE, FAKE_SYNC,
+					       FAKE_SYNC_DIRECTORY, FAKE_CUT,   FAKE_RENAME };
 static const int faults[] = { EIO, ENOSPC, EROFS };
 
 /* Which call, the how many-th, with which errno: all of them, on every shape. With other disks left nothing is lost. */
@@ -504,13 +515,15 @@ static void with_others_left_a_failing_disk_loses_nothing(void **state)
 			kit_open(&kit, 2 + (unsigned)c % 2);
 			victim %= kit.disk_count;
 			set_shape(&kit, shape);
-			fake_disk_fail(&kit.disks[victim], faulty_calls[c], 1 + chance(6), 0, faults[(c + shape) % 3]);
+			fake_disk_fail(&kit.disks[victim], faulty_calls[c], 1 + chance(6), 0,
+				       faults[(c + shape) % 3]);
 			start(&kit);
 			assert_true(kit_wait(&kit, LONG));
 			has_failed = atomic_load(&kit.session->disks[victim].state) != DISK_OK;
 			if (has_failed)
 				assert_true(kit.session->disks[victim].error[0]);
-			finish(&kit, has_failed ? OUTCOME_DEGRADED : OUTCOME_COMPLETE, has_failed ? 1 : 0);
+			finish(&kit, has_failed ? OUTCOME_DEGRADED : OUTCOME_COMPLETE,
+			       has_failed ? 1 : 0);
 		}
 	}
 }
@@ -520,7 +533,10 @@ static void a_failing_disk_has_the_state_of_its_error(void **state)
 	static const struct {
 		int error;
 		enum disk_state state;
-	} cases[] = { { ENOSPC, DISK_FULL }, { EDQUOT, DISK_FULL }, { EROFS, DISK_READONLY }, { EIO, DISK_FAILED },
+	} cases[] = { { ENOSPC, DISK_FULL },
+		      { EDQUOT, DISK_FULL },
+		      { EROFS, DISK_READONLY },
+		      { EIO, DISK_FAILED },
 		      { ENXIO, DISK_FAILED } };
 
 	(void)state;
@@ -570,8 +586,8 @@ static void the_only_disk_failing_ends_it_with_an_exact_account(void **state)
 				set_shape(&kit, VBS_ANY);
 			/* a single endless file is named once, synced now and then, and cut at the end */
 			fake_disk_fail(&kit.disks[0], faulty_calls[c],
-				       shape == 0 && faulty_calls[c] != FAKE_WRITE ? 1 : 1 + chance(6), 0,
-				       faults[(c + shape) % 3]);
+				       shape == 0 && faulty_calls[c] != FAKE_WRITE ? 1 : 1 + chance(6),
+				       0, faults[(c + shape) % 3]);
 			start(&kit);
 			assert_true(kit_wait(&kit, LONG));
 			assert_true(kit_end(&kit, LONG, LONG));
@@ -580,7 +596,8 @@ static void the_only_disk_failing_ends_it_with_an_exact_account(void **state)
 				assert_int_equal(kit.session->usable_count, 0);
 			else /* it has the one call that never comes */
 				assert_true(shape == 0 && faulty_calls[c] == FAKE_RENAME);
-			finish(&kit, has_failed ? OUTCOME_STOPPED : OUTCOME_COMPLETE, has_failed ? 2 : 0);
+			finish(&kit, has_failed ? OUTCOME_STOPPED : OUTCOME_COMPLETE,
+			       has_failed ? 2 : 0);
 		}
 	}
 }
@@ -613,8 +630,8 @@ static void two_disks_of_three_failing_at_once_lose_nothing(void **state)
 		kit_open(&kit, 3);
 		set_shape(&kit, turn % SHAPE_COUNT);
 		for (unsigned i = 0; i < 2; i++)
-			fake_disk_fail(&kit.disks[(turn + i) % 3], turn % 2 ? FAKE_SYNC : FAKE_WRITE, 1 + turn / SHAPE_COUNT, 0,
-				       EIO);
+			fake_disk_fail(&kit.disks[(turn + i) % 3], turn % 2 ? FAKE_SYNC : FAKE_WRITE,
+				       1 + turn / SHAPE_COUNT, 0, EIO);
 		start(&kit);
 		assert_true(kit_wait(&kit, LONG));
 		assert_int_equal(kit.session->usable_count, 1);
@@ -631,8 +648,8 @@ static void all_disks_failing_end_it_with_an_exact_account(void **state)
 		kit_open(&kit, 2 + turn % 3);
 		set_shape(&kit, turn % SHAPE_COUNT);
 		for (unsigned i = 0; i < kit.disk_count; i++)
-			fake_disk_fail(&kit.disks[i], turn % 2 ? FAKE_SYNC : FAKE_WRITE, 1 + chance(6), 0,
-				       faults[i % 3]);
+			fake_disk_fail(&kit.disks[i], turn % 2 ? FAKE_SYNC : FAKE_WRITE,
+				       1 + chance(6), 0, faults[i % 3]);
 		fake_source_script.bytes = 0;
 		start(&kit);
 		assert_true(kit_wait(&kit, LONG));

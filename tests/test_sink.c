@@ -29,7 +29,7 @@
 static char folder[64];
 static struct target target;
 static struct sink *sink;
-static unsigned char *data;     /* page aligned, ROOM */
+static unsigned char *data; /* page aligned, ROOM */
 static struct fake_disk disk;
 
 static int setup(void **state)
@@ -64,8 +64,12 @@ static int teardown(void **state)
 
 static void open_sink(uint64_t file_bytes, bool is_direct, const struct sink_io *io)
 {
-	struct sink_config config = { .target = &target, .name_template = "f.%03d", .file_bytes = file_bytes,
-				      .is_part_first = file_bytes > 0, .use_direct = is_direct, .io = io };
+	struct sink_config config = { .target = &target,
+				      .name_template = "f.%03d",
+				      .file_bytes = file_bytes,
+				      .is_part_first = file_bytes > 0,
+				      .use_direct = is_direct,
+				      .io = io };
 
 	sink_close(sink);
 	assert_int_equal(sink_open(&sink, &config), 0);
@@ -269,7 +273,7 @@ static void an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is(void **state
 	sink_abandon_file(sink);
 	assert_false(sink_is_file_open(sink));
 	assert_int_equal(size_of("f.000.part"), -1);
-	sink_abandon_file(sink); /* nothing is open: nothing happens */
+	sink_abandon_file(sink);                          /* nothing is open: nothing happens */
 	assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* the name is free again */
 	write_piece(0, 4096);
 	sink_leave_file(sink);
@@ -323,7 +327,8 @@ static void a_full_disk_keeps_what_fitted(void **state)
 		int ret;
 
 		open_sink(is_direct ? 1 << 20 : 0, is_direct, NULL);
-		assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* preallocation can't have it all, and says nothing */
+		assert_int_equal(sink_begin_file(sink, 0, 0),
+				 0); /* preallocation can't have it all, and says nothing */
 		for (ret = 0; ret == 0 && done < 1 << 20; done += ret == 0 ? 4096 : 0) {
 			sim_fill(data, 4096, done, 1);
 			ret = sink_write(sink, data, 4096, ROOM);

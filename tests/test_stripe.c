@@ -9,7 +9,7 @@
 
 #include "recorder/stripe.h"
 
-#define TB  UINT64_C(1000000000000)
+#define TB UINT64_C(1000000000000)
 #define MAX UINT64_MAX
 
 static const struct stripe_disk good = { .is_usable = true, .free_bytes = 100, .total_bytes = 200 };

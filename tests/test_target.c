@@ -192,8 +192,12 @@ static void one_directory_twice_is_refused_by_whatever_name(void **state)
 /* The rules alone, without the machine's disks. */
 static void devices_that_are_shared_are_refused_unless_allowed(void **state)
 {
-	struct target a = { .kind = TARGET_DIRECTORY, .path = "/a", .fs_device = 10, .disk_device = 80, .dir_fd = -1 };
-	struct target b = { .kind = TARGET_DIRECTORY, .path = "/b", .fs_device = 11, .disk_device = 81, .dir_fd = -1 };
+	struct target a = {
+		.kind = TARGET_DIRECTORY, .path = "/a", .fs_device = 10, .disk_device = 80, .dir_fd = -1
+	};
+	struct target b = {
+		.kind = TARGET_DIRECTORY, .path = "/b", .fs_device = 11, .disk_device = 81, .dir_fd = -1
+	};
 	struct target targets[2] = { a, b };
 
 	(void)state;

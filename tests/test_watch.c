@@ -13,7 +13,7 @@
 #include "recorder/watch.h"
 
 #define BLOCK ((size_t)1 << 16)
-#define MS    INT64_C(1000000)
+#define MS INT64_C(1000000)
 
 static uint32_t block[BLOCK / 4];
 static char text[WATCH_TEXT_LEN];
@@ -54,7 +54,10 @@ static void constant_data_are_called_constant(void **state)
 	static const struct {
 		uint32_t word_bytes, value;
 		const char *shown;
-	} cases[] = { { 4, 0, "0x00000000" }, { 4, 0xdeadbeef, "0xdeadbeef" }, { 2, 0x80008000, "0x8000" }, { 1, 0x55555555, "0x55" },
+	} cases[] = { { 4, 0, "0x00000000" },
+		      { 4, 0xdeadbeef, "0xdeadbeef" },
+		      { 2, 0x80008000, "0x8000" },
+		      { 1, 0x55555555, "0x55" },
 		      { 1, 0xffffffff, "0xff" } };
 
 	(void)state;
@@ -76,7 +79,8 @@ static void one_stuck_bit_is_found_in_noise(void **state)
 		for (uint32_t word_bits = 8; word_bits <= 32; word_bits *= 2) {
 			/* the same bit of every sample word in the 32 */
 			uint32_t mask = word_bits == 32 ? UINT32_C(1) << bit :
-					word_bits == 16 ? UINT32_C(0x10001) << bit % 16 : UINT32_C(0x1010101) << bit % 8;
+					word_bits == 16 ? UINT32_C(0x10001) << bit % 16 :
+							  UINT32_C(0x1010101) << bit % 8;
 			uint32_t shown = UINT32_C(1) << bit % word_bits;
 			char expected[64];
 			struct watch watch;
@@ -84,7 +88,8 @@ static void one_stuck_bit_is_found_in_noise(void **state)
 			watch_init(&watch, word_bits / 8);
 			look(&watch, 0, 1100, bit % 2 ? mask : 0, bit % 2 ? 0 : mask);
 			assert_true(watch_verdict(&watch, text));
-			snprintf(expected, sizeof(expected), "mask 0x%0*x at %u", (int)word_bits / 4, shown, bit % 2);
+			snprintf(expected, sizeof(expected), "mask 0x%0*x at %u",
+				 (int)word_bits / 4, shown, bit % 2);
 			if (!strstr(text, expected))
 				fail_msg("'%s' is not in: %s", expected, text);
 		}

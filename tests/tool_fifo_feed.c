@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PIECE_MAX    70000
+#define PIECE_MAX 70000
 #define PAUSE_MAX_MS 10
 #define EXIT_TROUBLE 2
-#define EXIT_USAGE   64
+#define EXIT_USAGE 64
 
 struct feed {
 	uint64_t random;

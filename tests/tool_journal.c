@@ -30,14 +30,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define SEGMENT_MAX  (UINT64_C(64) << 20)
+#define SEGMENT_MAX (UINT64_C(64) << 20)
 #define EXIT_TROUBLE 2
-#define EXIT_USAGE   64
+#define EXIT_USAGE 64
 
 struct stretch {
 	uint64_t offset;
 	uint64_t bytes;
-	const char *cause;      /* NULL = data */
+	const char *cause; /* NULL = data */
 };
 
 struct audit {
@@ -46,8 +46,8 @@ struct audit {
 	size_t target_count;
 	bool has_crashed;
 	bool is_false;
-	json_t *lines;          /* array of all */
-	json_t *end;            /* borrowed; NULL = none */
+	json_t *lines; /* array of all */
+	json_t *end;   /* borrowed; NULL = none */
 	struct stretch *stretches;
 	size_t count;
 };
@@ -103,7 +103,8 @@ static int load(struct audit *audit)
 		}
 		json = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES, &error);
 		if (!json_is_object(json))
-			wrong(audit, "line %zu is no JSON object: %s", json_array_size(audit->lines) + 1, error.text);
+			wrong(audit, "line %zu is no JSON object: %s",
+			      json_array_size(audit->lines) + 1, error.text);
 		json_array_append_new(audit->lines, json ? json : json_object());
 	}
 	free(line);
@@ -122,11 +123,13 @@ static int open_file(struct audit *audit, const json_t *segment)
 	int fd;
 
 	if (target < 0 || (size_t)target >= json_array_size(targets)) {
-		wrong(audit, "a segment on target %" PRId64 ", which the start line doesn't have", target);
+		wrong(audit, "a segment on target %" PRId64 ", which the start line doesn't have",
+		      target);
 		return -1;
 	}
-	dir = (size_t)target < audit->target_count ? audit->targets[target] :
-						     text_of(json_array_get(targets, (size_t)target), "path");
+	dir = (size_t)target < audit->target_count ?
+		      audit->targets[target] :
+		      text_of(json_array_get(targets, (size_t)target), "path");
 	snprintf(path, sizeof(path), "%s/%s", dir, text_of(segment, "file"));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
@@ -154,13 +157,13 @@ static void check_bytes(struct audit *audit, const json_t *segment)
 		done += (size_t)n;
 	}
 	if (fd >= 0 && done < bytes) {
-		wrong(audit, "%s: only %zu of the %zu bytes from %jd on can be read", text_of(segment, "file"), done, bytes,
-		      (intmax_t)at);
+		wrong(audit, "%s: only %zu of the %zu bytes from %jd on can be read",
+		      text_of(segment, "file"), done, bytes, (intmax_t)at);
 	} else if (fd >= 0 && *sum) {
 		snprintf(right, sizeof(right), "%016" PRIx64, (uint64_t)XXH3_64bits(buf, bytes));
 		if (strcmp(sum, right) != 0)
-			wrong(audit, "%s: the %zu bytes from %jd on have the checksum %s, not %s", text_of(segment, "file"),
-			      bytes, (intmax_t)at, right, sum);
+			wrong(audit, "%s: the %zu bytes from %jd on have the checksum %s, not %s",
+			      text_of(segment, "file"), bytes, (intmax_t)at, right, sum);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -173,8 +176,9 @@ static void check_segment(struct audit *audit, const json_t *segment)
 
 	if (bytes <= 0 || (uint64_t)bytes > SEGMENT_MAX || number_of(segment, "file_offset") < 0 ||
 	    number_of(segment, "stream_offset") < 0 || !*text_of(segment, "utc")) {
-		wrong(audit, "a segment with impossible figures: %" PRId64 " bytes at stream offset %" PRId64, bytes,
-		      number_of(segment, "stream_offset"));
+		wrong(audit,
+		      "a segment with impossible figures: %" PRId64 " bytes at stream offset %" PRId64,
+		      bytes, number_of(segment, "stream_offset"));
 		return;
 	}
 	check_bytes(audit, segment);
@@ -195,7 +199,8 @@ static void check_gap(struct audit *audit, const json_t *gap)
 		if (strcmp(causes[i], text_of(gap, "cause")) == 0)
 			cause = causes[i];
 	if (!cause || number_of(gap, "bytes") <= 0 || number_of(gap, "stream_offset") < 0) {
-		wrong(audit, "a gap of %" PRId64 " bytes, cause '%s'", number_of(gap, "bytes"), text_of(gap, "cause"));
+		wrong(audit, "a gap of %" PRId64 " bytes, cause '%s'", number_of(gap, "bytes"),
+		      text_of(gap, "cause"));
 		return;
 	}
 	audit->stretches[audit->count++] = (struct stretch){
@@ -215,7 +220,8 @@ static void check_lines(struct audit *audit)
 	if (strcmp(text_of(json_array_get(audit->lines, 0), "type"), "start") != 0 ||
 	    strcmp(text_of(json_array_get(audit->lines, 0), "schema"), "vsib-journal/1") != 0)
 		wrong(audit, "the first line is no start of a vsib-journal/1");
-	json_array_foreach(audit->lines, i, line) {
+	json_array_foreach(audit->lines, i, line)
+	{
 		const char *type = text_of(line, "type");
 
 		if (audit->end)
@@ -249,13 +255,17 @@ static uint64_t check_order(struct audit *audit)
 		const struct stretch *at = &audit->stretches[i];
 
 		if (at->offset < position)
-			wrong(audit, "the stream's bytes from %" PRIu64 " on are there twice (%" PRIu64 " of them)", at->offset,
-			      position - at->offset);
+			wrong(audit,
+			      "the stream's bytes from %" PRIu64 " on are there twice (%" PRIu64
+			      " of them)",
+			      at->offset, position - at->offset);
 		if (at->offset > position && audit->has_crashed)
 			printf("hole %" PRIu64 " %" PRIu64 "\n", position, at->offset - position);
 		else if (at->offset > position)
-			wrong(audit, "the stream's bytes from %" PRIu64 " to %" PRIu64 " are neither there nor lost", position,
-			      at->offset);
+			wrong(audit,
+			      "the stream's bytes from %" PRIu64 " to %" PRIu64
+			      " are neither there nor lost",
+			      position, at->offset);
 		if (at->cause)
 			printf("gap %" PRIu64 " %" PRIu64 " %s\n", at->offset, at->bytes, at->cause);
 		if (at->offset + at->bytes > position)
@@ -280,8 +290,8 @@ static uint64_t sum_of(const struct audit *audit, const char *cause)
 static void check_total(struct audit *audit, const char *key, uint64_t sum)
 {
 	if (number_of(audit->end, key) != (int64_t)sum)
-		wrong(audit, "the end line has %s %" PRId64 ", the lines above come to %" PRIu64, key,
-		      number_of(audit->end, key), sum);
+		wrong(audit, "the end line has %s %" PRId64 ", the lines above come to %" PRIu64,
+		      key, number_of(audit->end, key), sum);
 }
 
 static void check_end(struct audit *audit, uint64_t position)
@@ -296,7 +306,8 @@ static void check_end(struct audit *audit, uint64_t position)
 	check_total(audit, "disk_lost_bytes", sum_of(audit, "disk"));
 	check_total(audit, "source_lost_bytes", sum_of(audit, "source"));
 	check_total(audit, "aborted_bytes", sum_of(audit, "aborted"));
-	check_total(audit, "stream_bytes", position + (uint64_t)number_of(audit->end, "discarded_bytes"));
+	check_total(audit, "stream_bytes",
+		    position + (uint64_t)number_of(audit->end, "discarded_bytes"));
 	if (number_of(audit->end, "stream_bytes") !=
 	    number_of(audit->end, "received_bytes") + number_of(audit->end, "source_lost_bytes"))
 		wrong(audit, "the end line: stream is not received + lost by the source");
@@ -315,7 +326,8 @@ static int run(struct audit *audit)
 	check_end(audit, position);
 	data = sum_of(audit, NULL);
 	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", position, data,
-	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") + sum_of(audit, "aborted"),
+	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") +
+		       sum_of(audit, "aborted"),
 	       audit->count);
 	return audit->is_false ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define EXIT_TROUBLE 2
-#define EXIT_USAGE   64
+#define EXIT_USAGE 64
 
 static bool print_value(const json_t *value)
 {
@@ -93,7 +93,8 @@ static int print_lines(FILE *file, const char *name, const char *type, char **pa
 	ssize_t len;
 	int status = EXIT_SUCCESS;
 
-	for (unsigned number = 1; (len = getline(&line, &room, file)) > 0 && line[len - 1] == '\n'; number++) {
+	for (unsigned number = 1; (len = getline(&line, &room, file)) > 0 && line[len - 1] == '\n';
+	     number++) {
 		json_error_t error;
 		json_t *json = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES, &error);
 		const char *what = json_string_value(json_object_get(json, "type"));

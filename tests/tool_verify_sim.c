@@ -24,12 +24,13 @@
 
 #include "drivers/sim.h"
 
-#define CHUNK_BYTES   (1 << 20)
-#define WORD_BYTES    8
-#define SEARCH_BYTES  65536     /* how far behind a break words that tell their position are looked for */
-#define BREAKS_SHOWN  20
-#define EXIT_TROUBLE  2
-#define EXIT_USAGE    64
+#define CHUNK_BYTES (1 << 20)
+#define WORD_BYTES 8
+#define SEARCH_BYTES \
+	65536 /* how far behind a break words that tell their position are looked for */
+#define BREAKS_SHOWN 20
+#define EXIT_TROUBLE 2
+#define EXIT_USAGE 64
 
 struct gap {
 	uint64_t offset;
@@ -38,11 +39,11 @@ struct gap {
 
 struct verify {
 	uint64_t seed;
-	uint64_t position;      /* in the stream: of the next byte */
-	uint64_t bytes;         /* of the data, looked at so far */
-	struct gap *gaps;       /* by offset */
+	uint64_t position; /* in the stream: of the next byte */
+	uint64_t bytes;    /* of the data, looked at so far */
+	struct gap *gaps;  /* by offset */
 	size_t gap_count;
-	size_t gap;             /* the next one */
+	size_t gap; /* the next one */
 	bool is_filled;
 	uint64_t breaks;
 };
@@ -56,12 +57,14 @@ static int by_offset(const void *a, const void *b)
 
 static bool add_gap(struct verify *v, const char *text)
 {
-	struct gap gap;
+	struct gap gap = { 0 };
 	struct gap *more = realloc(v->gaps, (v->gap_count + 1) * sizeof(*more));
 
-	if (!more || sscanf(text, "%" SCNu64 "%*1[: ]%" SCNu64, &gap.offset, &gap.bytes) != 2)
+	if (!more)
 		return false;
 	v->gaps = more;
+	if (sscanf(text, "%" SCNu64 "%*1[: ]%" SCNu64, &gap.offset, &gap.bytes) != 2)
+		return false;
 	v->gaps[v->gap_count++] = gap;
 	return true;
 }
@@ -81,7 +84,8 @@ static bool add_gaps(struct verify *v, const char *path)
 }
 
 /* The position that the data from @buf on tell; also how many bytes behind @buf the first word that tells is. */
-static bool find_position(const struct verify *v, const unsigned char *buf, size_t len, uint64_t *position, size_t *behind)
+static bool find_position(const struct verify *v, const unsigned char *buf, size_t len,
+			  uint64_t *position, size_t *behind)
 {
 	for (size_t i = 0; i + 2 * WORD_BYTES <= len && i < SEARCH_BYTES; i++) {
 		uint64_t index[2];
@@ -113,7 +117,8 @@ static size_t verify_filling(struct verify *v, const unsigned char *buf, size_t 
 		if (buf[i] == pattern[(v->position + i) % sizeof(pattern)])
 			continue;
 		if (v->breaks++ < BREAKS_SHOWN)
-			printf("data byte %" PRIu64 ": stream offset %" PRIu64 " lies in a gap, but is not filled as such\n",
+			printf("data byte %" PRIu64 ": stream offset %" PRIu64
+			       " lies in a gap, but is not filled as such\n",
 			       v->bytes + i, v->position + i);
 		break;
 	}
@@ -130,13 +135,15 @@ static size_t report_break(struct verify *v, const unsigned char *buf, size_t le
 	v->breaks++;
 	if (!find_position(v, buf, len, &found, &behind)) {
 		if (v->breaks <= BREAKS_SHOWN)
-			printf("data byte %" PRIu64 ": expected stream offset %" PRIu64 "; %zu bytes are not of this stream\n",
+			printf("data byte %" PRIu64 ": expected stream offset %" PRIu64
+			       "; %zu bytes are not of this stream\n",
 			       v->bytes, v->position, len);
 		v->position += len;
 		return len;
 	}
 	if (v->breaks <= BREAKS_SHOWN)
-		printf("data byte %" PRIu64 ": expected stream offset %" PRIu64 "; %zu bytes further on it is offset %" PRIu64 " (%+" PRId64 " bytes)\n",
+		printf("data byte %" PRIu64 ": expected stream offset %" PRIu64
+		       "; %zu bytes further on it is offset %" PRIu64 " (%+" PRId64 " bytes)\n",
 		       v->bytes, v->position, behind, found, (int64_t)(found - behind - v->position));
 	v->position = found;
 	while (v->gap < v->gap_count && v->gaps[v->gap].offset + v->gaps[v->gap].bytes <= found)
@@ -219,11 +226,14 @@ int main(int argc, char **argv)
 			is_good = false;
 	}
 	if (!is_good || argc - optind > 1) {
-		fprintf(stderr, "usage: tool_verify_sim [-s SEED] [-o OFFSET] [-n BYTES] [-g OFFSET:BYTES]... [-G FILE] [-f] [FILE]\n");
+		free(v.gaps);
+		fprintf(stderr,
+			"usage: tool_verify_sim [-s SEED] [-o OFFSET] [-n BYTES] [-g OFFSET:BYTES]... [-G FILE] [-f] [FILE]\n");
 		return EXIT_USAGE;
 	}
 	if (argc > optind && !(in = fopen(argv[optind], "re"))) {
 		perror(argv[optind]);
+		free(v.gaps);
 		return EXIT_TROUBLE;
 	}
 	if (v.gap_count)

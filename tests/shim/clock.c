@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_MAX   8
-#define NS_PER_S   INT64_C(1000000000)
-#define VISIBLE    __attribute__((visibility("default")))
+#define STEP_MAX 8
+#define NS_PER_S INT64_C(1000000000)
+#define VISIBLE __attribute__((visibility("default")))
 
 static struct {
-	int64_t at_ns;          /* CLOCK_MONOTONIC */
+	int64_t at_ns; /* CLOCK_MONOTONIC */
 	int64_t by_ns;
 } steps[STEP_MAX];
 static int step_count;
