@@ -5,7 +5,7 @@
  *   layout_plan() once -> layout_file_name() a file
  *
  * Layouts (the facts of vbs: FlexBuff chunks as jive5ab and vlbi-streamer read them):
- *   raw   <name>.raw, or with a file size files from a template (default <name>.%06d) rolled by size
+ *   raw   <name>.raw; with a file size, or on several targets, files from a template (default <name>.%06d)
  *   vbs   <name>/<name>.NNNNNNNN, eight digits from 00000000, counted over the whole recording
  * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails, rewritten elsewhere as one; a
  *        *unit* is what goes to one disk before the stripe turns to the next.

@@ -152,13 +152,15 @@ int memory_allow(struct memory *memory, const struct memory_config *config)
 	}
 	reserve = (group < available ? group : total) / 20;
 	reserve = reserve > RESERVE_MIN ? reserve : RESERVE_MIN;
-	if (room > reserve && config->bytes <= room - reserve)
+	if (reserve > room / 2) /* little is left: a small ring may still have its half of it */
+		reserve = room / 2;
+	if (config->bytes <= room - reserve)
 		return 0;
 	snprintf(memory->error, sizeof(memory->error),
 		 "a ring of %" PRIu64 " MiB doesn't fit: %s leaves %" PRIu64 " MiB, of which %" PRIu64
 		 " MiB stay reserved; the largest ring here is %" PRIu64 " MiB",
 		 MIB(config->bytes), what, MIB(room), MIB(reserve),
-		 room > reserve ? MIB(room - reserve) : 0);
+		 MIB(room - reserve));
 	return -ENOMEM;
 }
 

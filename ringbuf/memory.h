@@ -47,7 +47,8 @@ struct memory {
 /**
  * memory_allow() - would this many bytes fit, without pushing the machine or the container into its out-of-memory
  *                  killer? Free huge pages that suffice are enough; else it is compared with MemAvailable and with
- *                  each memory cgroup above us (both versions), less a reserve of 5 %, at least 64 MiB.
+ *                  each memory cgroup above us (both versions), less a reserve of 5 %, at least 64 MiB,
+ *                  at most half of what is left.
  * Return: 0; -ENOMEM with the numbers in memory->error.
  */
 int memory_allow(struct memory *memory, const struct memory_config *config);
