@@ -64,6 +64,12 @@ static inline void account_add(account_counter *counter, uint64_t bytes)
 			      memory_order_relaxed);
 }
 
+static inline void account_subtract(account_counter *counter, uint64_t count)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) - count,
+			      memory_order_relaxed);
+}
+
 static inline uint64_t account_get(const account_counter *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);

@@ -19,6 +19,13 @@
 
 static int report_pipe = -1;    /* the child's end */
 
+static pid_t user_pid;          /* 0 = not in a child of host_run() */
+
+int host_pid(void)
+{
+	return (int)(user_pid ? user_pid : getpid());
+}
+
 void host_report(int exit_status)
 {
 	unsigned char byte = (unsigned char)exit_status;
@@ -58,6 +65,7 @@ static int run_child(int (*work)(void *context), void *context, pid_t parent)
 {
 	int status;
 
+	user_pid = parent;
 	setpgid(0, 0);
 	/* a parent that is killed takes nothing with it: the recording ends in order */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

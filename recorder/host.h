@@ -22,4 +22,7 @@ int host_run(int (*work)(void *context), void *context);
 /** host_report() - in the child: the report stands, this is the exit status; the parent need not wait for me any longer */
 void host_report(int exit_status);
 
+/** host_pid() - the process the user started: our parent in the child of host_run(), else ourselves */
+int host_pid(void);
+
 #endif

@@ -19,7 +19,7 @@
  *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted"), utc, estimated (only when true)
  *   clock    stream_offset, utc, monotonic_ns, synchronized (true/false), offset_s; every 10 s
  *   event    event (a word: "disk-failed", "clock-step", "disk-full" ...), text, utc, target (optional)
- *   end      outcome, exit_status, stream_bytes, received_bytes, written_bytes, overflow_bytes, disk_lost_bytes,
+ *   end      outcome, reason (of the stream's end), exit_status, stream_bytes, received_bytes, written_bytes, overflow_bytes, disk_lost_bytes,
  *            source_lost_bytes, discarded_bytes, aborted_bytes, filled_bytes, duration_s, utc
  *            absent after a crash
  *

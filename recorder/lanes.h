@@ -28,7 +28,7 @@ void lanes_free(struct lanes *lanes);
  * lanes_room() - where the next bytes of the stream go
  * @data: set to the place
  *
- * Takes a block from the ring when the lane has none. @stream_offset of the next byte, for a new extent.
+ * Takes a block from the ring when the lane has none.
  * Return: bytes that may be put there (> 0), or 0 when the ring is full.
  */
 size_t lanes_room(struct lanes *lanes, void **data);

@@ -12,11 +12,13 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/host.h"
 #include "recorder/version.h"
 
 #define TREND           8               /* seconds of ring levels kept */
 #define STEP_NS         INT64_C(500000000)      /* the wall clock has been stepped when it moved by more in a second */
 #define CLOCK_LINE_NS   (INT64_C(10) * UNITS_NS_PER_S)
+#define TICK_SLACK_NS   INT64_C(400000000)      /* ticks come each second, about */
 #define SPACE_WARN_S    300             /* warn when a disk will be full in so many seconds */
 #define BAR             10
 
@@ -127,6 +129,16 @@ void progress_free(struct progress *progress)
 
 /* ---- at the start ---- */
 
+/* Targets on one file system share its room. */
+static unsigned sharers(const struct session *session, const struct target *target)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		count += session->disks[i].target.fs_device == target->fs_device;
+	return count ? count : 1;
+}
+
 static void describe_target(const struct progress *p, const struct disk *disk)
 {
 	const struct session *session = p->session;
@@ -144,9 +156,31 @@ static void describe_target(const struct progress *p, const struct disk *disk)
 		units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
 		fprintf(stderr, ", full in %s at this rate",
-			units_format_time(time_text, units_time_for(disk->target.free_bytes,
-								    rate / session->disk_count + 1)));
+			units_format_time(time_text,
+					  units_time_for(disk->target.free_bytes / sharers(session, &disk->target),
+							 rate / session->disk_count + 1)));
 	fputc('\n', stderr);
+}
+
+/* What is asked for may be more than the disks have. */
+static void warn_if_too_small(const struct session *session)
+{
+	const struct session_config *config = &session->config;
+	uint64_t wanted = config->limit_bytes, room = 0;
+	char wanted_text[UNITS_TEXT_LEN], room_text[UNITS_TEXT_LEN];
+
+	if (!wanted)
+		wanted = units_bytes_at(session->source->rate_bps, config->duration_ns);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		const struct target *target = &session->disks[i].target;
+
+		if (target->kind != TARGET_DIRECTORY)
+			return;
+		room += target->free_bytes / sharers(session, target);
+	}
+	if (wanted > room)
+		fprintf(stderr, "vsib: %s are wanted, %s are free: the disks will be full before the end\n",
+			units_format_bytes(wanted_text, wanted), units_format_bytes(room_text, room));
 }
 
 void progress_armed(struct progress *progress)
@@ -175,6 +209,9 @@ void progress_armed(struct progress *progress)
 							       "the source waits");
 	for (unsigned i = 0; i < session->disk_count; i++)
 		describe_target(progress, &session->disks[i]);
+	warn_if_too_small(session);
+	for (unsigned i = 0; i < session->warning_count; i++) /* found while arming, when nobody was listening */
+		fprintf(stderr, "vsib: %s\n", session->warnings[i]);
 	pthread_mutex_unlock(&progress->session->lock);
 }
 
@@ -253,8 +290,8 @@ static void watch_space(struct progress *p)
 		if (disk->target.kind != TARGET_DIRECTORY || p->has_warned_space[i] || left > SPACE_WARN_S)
 			continue;
 		p->has_warned_space[i] = true;
-		session_event(session, "disk-space", (int)i, "%s will be full in about %.0f s (%.1f min)",
-			      disk->target.path, left, left / 60);
+		session_event(session, "disk-space", (int)i, "%s will be full in about %.0f %s",
+			      disk->target.path, left < 60 ? left : left / 60, left < 60 ? "s" : "min");
 	}
 }
 
@@ -271,9 +308,9 @@ static void watch_clock(struct progress *p, int64_t now)
 			      "the wall clock was stepped by %.3f s; times in this recording go on unstepped",
 			      (double)(offset - p->wall_offset_ns) / 1e9);
 	p->wall_offset_ns = offset;
-	if (!session->journal || now - p->last_clock_ns < CLOCK_LINE_NS)
+	if (!session->journal || now - p->last_clock_ns < CLOCK_LINE_NS - TICK_SLACK_NS)
 		return;
-	p->last_clock_ns = now;
+	p->last_clock_ns += (now + TICK_SLACK_NS - p->last_clock_ns) / CLOCK_LINE_NS * CLOCK_LINE_NS;
 	state = adjtimex(&timex);
 	journal_say(session->journal,
 		    json_pack("{ss sI ss sI sb sf}", "type", "clock", "stream_offset",
@@ -286,10 +323,15 @@ static double seconds_left(const struct session *session)
 {
 	const struct session_config *config = &session->config;
 	int64_t now = units_monotonic_ns();
+	int64_t from = atomic_load_explicit(&session->started_ns, memory_order_relaxed);
 	double left = -1;
 
+	if (from == 0) /* not begun: a start time may lie ahead */
+		from = config->start_utc_ns ? now + config->start_utc_ns - session_utc(session, now) : now;
+	else if (!config->start_utc_ns && account_get(&session->source->stats.device_ring_bytes) == 0)
+		from = session->armed_ns;
 	if (config->duration_ns)
-		left = (double)(session->armed_ns + config->duration_ns - now) / 1e9;
+		left = (double)(from + config->duration_ns - now) / 1e9;
 	if (config->limit_bytes && session->source->rate_bps) {
 		uint64_t stream = account_stream_bytes(&session->account);
 		double by_bytes = stream < config->limit_bytes ? (double)(config->limit_bytes - stream) * 8 /
@@ -380,8 +422,10 @@ void progress_tick(struct progress *progress)
 	pthread_mutex_lock(&progress->session->lock);
 	if (progress->is_line) {
 		live_line(progress);
-	} else if (progress->is_log && now - progress->last_log_ns >= progress->interval_ns) {
-		progress->last_log_ns = now;
+	} else if (progress->is_log && now - progress->last_log_ns >= progress->interval_ns - TICK_SLACK_NS) {
+		/* on its own grid: a tick that is a hair early must not cost a second */
+		progress->last_log_ns += (now + TICK_SLACK_NS - progress->last_log_ns) / progress->interval_ns *
+					 progress->interval_ns;
 		log_line(progress);
 	}
 	pthread_mutex_unlock(&progress->session->lock);
@@ -461,7 +505,7 @@ json_t *progress_snapshot(const struct progress *progress)
 			    atomic_load_explicit(&session->started_ns, memory_order_relaxed) ? "recording" : "armed";
 	char utc[UNITS_UTC_LEN];
 	json_t *o = json_pack("{ss ss si ss ss ss ss* sI ss sf}", "schema", "vsib-status/1", "name",
-			      session->config.name, "pid", (int)getpid(), "program", session->config.program, "version",
+			      session->config.name, "pid", host_pid(), "program", session->config.program, "version",
 			      VSIB_VERSION, "state", state, "source", session->source->name, "rate_bps",
 			      (json_int_t)session->source->rate_bps, "utc", units_format_utc(utc, units_realtime_ns()),
 			      "elapsed_s", (double)(now - session->armed_ns) / 1e9);

@@ -29,7 +29,7 @@ struct reader {
 	bool is_silent;
 	int64_t first_data_ns;          /* 0 = nothing came yet */
 	int64_t checked_ns;             /* when bytes were compared with the clock last */
-	bool has_told_rate;
+	bool has_told_rate, has_told_fast;
 };
 
 /* ---- limits ---- */
@@ -173,7 +173,8 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 
 /*
  * A device that loses silently delivers less than its rate. Told once, when a quarter of a second's worth and a thousandth of what should
- * have come is missing. A board's own source does better (vsib.c) and is left out, so is what we pace ourselves.
+ * have come is missing; what is too much is told as well. What a board lost its own source tells better (vsib.c), and what we pace
+ * ourselves needs no check.
  */
 static void check_rate(struct reader *r, int64_t now)
 {
@@ -182,12 +183,20 @@ static void check_rate(struct reader *r, int64_t now)
 	uint64_t expected, tolerance;
 
 	if (source->rate_bps == 0 || source->is_paced_by_us || r->first_data_ns == 0 ||
-	    account_get(&source->stats.device_ring_bytes) > 0)
+	    now - r->first_data_ns < UNITS_NS_PER_S / 2)
 		return;
 	expected = units_bytes_at(source->rate_bps, now - r->first_data_ns);
 	tolerance = units_bytes_at(source->rate_bps, UNITS_NS_PER_S / 4);
 	if (expected / 1000 > tolerance)
 		tolerance = expected / 1000;
+	if (r->position > expected + tolerance + session->plan.block_bytes && !r->has_told_fast) {
+		r->has_told_fast = true;
+		session_event(session, "source-fast", -1,
+			      "%s comes at %.2f %% of the rate given: is the rate, clock or mode right? Losses can't be told by a wrong one",
+			      source->name, (double)r->position * 100 / (double)expected);
+	}
+	if (account_get(&source->stats.device_ring_bytes) > 0)
+		return;
 	if (r->position + tolerance >= expected) {
 		atomic_store_explicit(&session->missing_bytes, 0, memory_order_relaxed);
 		return;
@@ -406,6 +415,7 @@ void *reader_main(void *arg)
 	}
 	lanes_finish(r.lanes);
 	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
+	atomic_store_explicit(&session->reader_policy, sched_getscheduler(0), memory_order_relaxed);
 	atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(), memory_order_relaxed);
 	/* release: every put comes before this; a writer that sees it and an empty ring is through */
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,9 +30,11 @@ static double rate_bps(const struct session *session, uint64_t bytes)
 	return seconds > 0 ? (double)bytes * 8 / seconds : 0;
 }
 
-static double since_armed_s(const struct session *session, int64_t monotonic_ns)
+static double since_start_s(const struct session *session, int64_t monotonic_ns)
 {
-	return monotonic_ns > session->armed_ns ? (double)(monotonic_ns - session->armed_ns) / 1e9 : 0;
+	int64_t began = session->ended_ns - session_duration_ns(session);
+
+	return monotonic_ns > began ? (double)(monotonic_ns - began) / 1e9 : 0;
 }
 
 /* ---- text ---- */
@@ -49,7 +52,8 @@ static void text_gaps(FILE *out, const struct session *session)
 			units_format_utc(utc, gap->utc_ns));
 	}
 	if (account->gap_count > TEXT_GAPS)
-		fprintf(out, "  ... %" PRIu64 " gaps in all; the journal has every one\n", account->gap_count);
+		fprintf(out, "  ... %" PRIu64 " gaps in all%s\n", account->gap_count,
+			session->journal ? "; the journal has every one" : "");
 }
 
 static void text_account(FILE *out, const struct session *session)
@@ -81,7 +85,7 @@ static void text_ring(FILE *out, const struct session *session)
 	fprintf(out, "  ring     high-water mark %" PRIu64 " bytes (%s, %.1f %%) after %.3f s; %" PRIu64 " overflows",
 		level.high_water_bytes, units_format_bytes(high, level.high_water_bytes),
 		(double)level.high_water_bytes / (double)session->plan.ring_bytes * 100,
-		since_armed_s(session, level.high_water_ns), account_get(&session->account.overflow_count));
+		since_start_s(session, level.high_water_ns), account_get(&session->account.overflow_count));
 	if (waited > UNITS_NS_PER_S / 100)
 		fprintf(out, "; the source had to wait %.3f s", (double)waited / 1e9);
 	fputc('\n', out);
@@ -106,6 +110,25 @@ static void text_disk(FILE *out, const struct session *session, const struct dis
 		fprintf(out, "           %s\n", disk->error);
 }
 
+static const char *reason_words(const char *reason)
+{
+	static const char *const words[][2] = {
+		{ "signal", "by a signal" },
+		{ "duration", "its time was over" },
+		{ "bytes", "it had its bytes" },
+		{ "source-end", "the source ended" },
+		{ "source-error", "the source failed" },
+		{ "last-disk", "no disk was left" },
+		{ "overflow", "the ring was full" },
+		{ "abort", "aborted by a second signal" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i][0], reason) == 0)
+			return words[i][1];
+	return reason;
+}
+
 void report_text(FILE *out, const struct session *session)
 {
 	int status;
@@ -113,7 +136,10 @@ void report_text(FILE *out, const struct session *session)
 	uint64_t written = session_written_bytes(session);
 	double rate = rate_bps(session, written);
 
-	fprintf(out, "%s: %s\n", session->config.name, session_outcome_name(outcome));
+	fprintf(out, "%s: %s (%s)\n", session->config.name, session_outcome_name(outcome),
+		reason_words(session_reason_name(session)));
+	if (account_stream_bytes(&session->account) == 0)
+		fprintf(out, "  not one byte came from %s\n", session->source->name);
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n", duration_s(session),
 		(double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
 	text_account(out, session);
@@ -205,7 +231,7 @@ static json_t *json_ring(const struct session *session)
 	json_object_set_new(o, "block_bytes", number(session->plan.block_bytes));
 	json_object_set_new(o, "chunk_bytes", number(session->plan.chunk_bytes));
 	json_object_set_new(o, "high_water_bytes", number(level.high_water_bytes));
-	json_object_set_new(o, "high_water_s", json_real(since_armed_s(session, level.high_water_ns)));
+	json_object_set_new(o, "high_water_s", json_real(since_start_s(session, level.high_water_ns)));
 	json_object_set_new(o, "overflow_count", number(account_get(&session->account.overflow_count)));
 	json_object_set_new(o, "overflow_bytes", number(account_get(&session->account.overflow_bytes)));
 	json_object_set_new(o, "pages", json_string(memory_pages_name(session->memory.pages)));
@@ -238,24 +264,42 @@ static json_t *json_source(const struct session *session)
 	return o;
 }
 
-static void add_thread(json_t *placement, const char *name, unsigned number_of, int cpu)
+static const char *policy_name(int policy)
 {
-	char thread[32];
+	switch (policy & ~SCHED_RESET_ON_FORK) {
+	case SCHED_FIFO:
+		return "fifo";
+	case SCHED_RR:
+		return "rr";
+	case SCHED_BATCH:
+		return "batch";
+	case SCHED_IDLE:
+		return "idle";
+	default:
+		return "other";
+	}
+}
 
-	snprintf(thread, sizeof(thread), "%s%u", name, number_of);
-	json_array_append_new(placement, json_pack("{ss si ss}", "thread",
-						   strcmp(name, "reader") == 0 ? name : thread, "cpu", cpu, "policy",
-						   "other"));
+static void add_thread(json_t *placement, const char *thread, int cpu, int policy)
+{
+	json_array_append_new(placement, json_pack("{ss si ss}", "thread", thread, "cpu", cpu, "policy",
+						   policy_name(policy)));
 }
 
 static json_t *json_placement(const struct session *session)
 {
 	json_t *placement = json_array();
+	char name[32];
 
-	add_thread(placement, "reader", 0, atomic_load_explicit(&session->reader_cpu, memory_order_relaxed));
-	for (unsigned i = 0; i < session->disk_count; i++)
-		add_thread(placement, "writer", i,
-			   atomic_load_explicit(&session->disks[i].writer_cpu, memory_order_relaxed));
+	add_thread(placement, "reader", atomic_load_explicit(&session->reader_cpu, memory_order_relaxed),
+		   atomic_load_explicit(&session->reader_policy, memory_order_relaxed));
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		const struct disk *disk = &session->disks[i];
+
+		snprintf(name, sizeof(name), "writer%u", i);
+		add_thread(placement, name, atomic_load_explicit(&disk->writer_cpu, memory_order_relaxed),
+			   atomic_load_explicit(&disk->writer_policy, memory_order_relaxed));
+	}
 	return placement;
 }
 
@@ -288,6 +332,7 @@ static json_t *make_report(const struct session *session)
 	json_object_set_new(o, "version", json_string(VSIB_VERSION));
 	json_object_set_new(o, "name", text(session->config.name));
 	json_object_set_new(o, "outcome", json_string(session_outcome_name(outcome)));
+	json_object_set_new(o, "reason", json_string(session_reason_name(session)));
 	json_object_set_new(o, "exit_status", json_integer(status));
 	json_object_set_new(o, "utc", json_string(units_format_utc(utc, atomic_load_explicit(&session->start_utc_ns,
 											    memory_order_relaxed))));
@@ -353,7 +398,7 @@ int report_json(struct report_file *file, const struct session *session)
 	if (!file->path)
 		return 0;
 	report = make_report(session);
-	dump = json_dumps(report, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	dump = json_dumps(report, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
 	json_decref(report);
 	if (!dump)
 		return -ENOMEM;

@@ -48,6 +48,7 @@ static int status_for_source(int error)
 {
 	switch (-error) {
 	case EINVAL:
+	case ERANGE:
 		return EX_USAGE;
 	case EACCES:
 	case EPERM:
@@ -174,10 +175,26 @@ static int name_files(struct session *session, struct refusal *refusal)
 		if (ret < 0)
 			return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s",
 				      disk->target.path, strerror(-ret));
+		refusal->is_name_taken = ret > 0;
 		if (ret > 0)
 			return refuse(refusal, EX_CANTCREAT, -EEXIST,
-				      "%s/%s exists: recordings are never overwritten; another --name, or --force to remove the old one first",
+				      "%s/%s exists: recordings are never overwritten",
 				      disk->target.path, found);
+	}
+	return 0;
+}
+
+/* A disk that is full already; with --force its old recording may be what fills it. */
+static int check_room(struct session *session, struct refusal *refusal)
+{
+	for (unsigned i = 0; i < session->disk_count && !session->config.use_force; i++) {
+		const struct target *target = &session->disks[i].target;
+
+		if (target->free_bytes >= session->plan.block_bytes)
+			continue;
+		return refuse(refusal, EX_CANTCREAT, -ENOSPC,
+			      "target %s: %s: %" PRIu64 " bytes are free, not even a block of %" PRIu64 " bytes",
+			      target->path, strerror(ENOSPC), target->free_bytes, session->plan.block_bytes);
 	}
 	return 0;
 }
@@ -232,6 +249,8 @@ int session_create(struct session **out, const struct session_config *config, st
 		ret = plan_layout(session, refusal);
 	if (ret == 0)
 		ret = name_files(session, refusal);
+	if (ret == 0)
+		ret = check_room(session, refusal);
 	if (ret == 0)
 		ret = check_memory(session, refusal);
 	if (ret < 0) {
@@ -356,6 +375,7 @@ static int make_journal(struct session *session, struct disk *disk, struct refus
 	journal_path(path, sizeof(path), session);
 	ret = journal_open(session->journal, disk->number, disk->target.dir_fd, path);
 	disk->has_journal = ret == 0;
+	refusal->is_name_taken = ret == -EEXIST;
 	if (ret < 0)
 		return refuse(refusal, status_for_target(ret), ret, "can't create journal %s/%s: %s",
 			      disk->target.path, path, strerror(-ret));

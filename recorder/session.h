@@ -17,6 +17,7 @@
 /* Why a recording is refused before its first byte. */
 struct refusal {
 	int exit_status;                /* for the program: <sysexits.h> */
+	bool is_name_taken;             /* by an existing recording */
 	char text[SESSION_ERROR_LEN];   /* what was asked, what is wrong, what to do */
 };
 

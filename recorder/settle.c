@@ -13,6 +13,16 @@
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
 
+const char *session_reason_name(const struct session *session)
+{
+	static const char *const names[] = { "none",	     "signal",	  "duration", "bytes",
+					     "source-end",   "source-error", "last-disk", "overflow" };
+
+	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+		return "abort";
+	return names[atomic_load_explicit(&session->stop_reason, memory_order_acquire)];
+}
+
 const char *session_outcome_name(enum session_outcome outcome)
 {
 	return outcome_names[outcome];
@@ -169,8 +179,8 @@ static void say_end(struct session *session)
 		return;
 	outcome = session_outcome(session, &status);
 	journal_say(session->journal,
-		    json_pack("{ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end", "outcome",
-			      session_outcome_name(outcome), "exit_status", status, "stream_bytes",
+		    json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end", "outcome",
+			      session_outcome_name(outcome), "reason", session_reason_name(session), "exit_status", status, "stream_bytes",
 			      (json_int_t)account_stream_bytes(account), "received_bytes",
 			      (json_int_t)account_get(&account->received_bytes), "written_bytes",
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
@@ -284,6 +294,8 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	if (session->error[0] || atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0 ||
 	    reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) || was_limit_missed(session))
+		outcome = OUTCOME_STOPPED;
+	if (account_stream_bytes(account) == 0)
 		outcome = OUTCOME_STOPPED;
 	*exit_status = outcome == OUTCOME_COMPLETE ? 0 : outcome == OUTCOME_STOPPED ? 2 : 1;
 	if (account_stream_bytes(account) == 0 && reason != STOP_LAST_DISK)

@@ -26,6 +26,9 @@ enum session_outcome { OUTCOME_COMPLETE, OUTCOME_LOSS, OUTCOME_DEGRADED, OUTCOME
 /** session_outcome() - after session_end(): the outcome, and the program's exit status */
 enum session_outcome session_outcome(const struct session *session, int *exit_status);
 
+/** session_reason_name() - why the stream ended: "duration", "source-end" ... see struct session; "abort" */
+const char *session_reason_name(const struct session *session);
+
 const char *session_outcome_name(enum session_outcome outcome);
 /** session_duration_ns() - from the first sample's moment (else from armed) until all was durable; after session_end() */
 int64_t session_duration_ns(const struct session *session);

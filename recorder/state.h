@@ -110,7 +110,7 @@ struct disk {
 	_Atomic int64_t last_write_ns;  /* CLOCK_MONOTONIC of the last write's end */
 	_Atomic int64_t write_started_ns; /* of the write in flight; 0 = none */
 	_Atomic bool has_ended;         /* the writer is through, files finished */
-	_Atomic int writer_cpu;
+	_Atomic int writer_cpu, writer_policy;  /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	/* who settles writes: the writer (several targets) or the keeper; or the supervisor, who writes off */
 	_Atomic uint64_t durable_bytes;
 	account_counter forfeited_bytes;/* accepted, but lost before they were durable: cause disk */
@@ -179,7 +179,7 @@ struct session {
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns;      /* reader: time a source that can wait had to */
 	_Atomic bool has_stream_ended;  /* reader: released after the last put */
-	_Atomic int reader_cpu;
+	_Atomic int reader_cpu, reader_policy;
 	_Atomic int stop_reason;        /* first one wins */
 	_Atomic bool is_stopping;       /* anybody: the reader is to end the stream */
 	_Atomic bool is_aborting;       /* supervisor: writers drop what they have not written */

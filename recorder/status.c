@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/host.h"
 #include "recorder/runtime.h"
 
 #define ANSWER_BYTES (1 << 20)  /* room asked for in the socket, so that one send takes it all */
@@ -30,7 +31,7 @@ int status_open(struct status **out, const char *name, char *why)
 		return -ENOMEM;
 	ret = runtime_dir(dir, sizeof(dir), true);
 	if (ret == 0)
-		ret = runtime_address(&status->address, dir, name, getpid());
+		ret = runtime_address(&status->address, dir, name, host_pid());
 	if (ret < 0)
 		goto fail;
 	status->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

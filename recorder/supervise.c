@@ -58,7 +58,7 @@ static void take_signals(struct supervisor *s)
 			progress_now(s->progress);
 		} else if (s->first_signal_ns == 0) {
 			s->first_signal_ns = now;
-			session_notice(s->session, "stopping: the source ends, the ring goes to the disks; once more to give that up");
+			session_notice(s->session, "stopping: the source ends, the ring goes to the disks; a second signal gives up what is not written yet");
 			session_stop(s->session, STOP_SIGNAL);
 		} else if (now - s->first_signal_ns > SUPERVISE_DEBOUNCE_NS &&
 			   !atomic_load_explicit(&s->session->is_aborting, memory_order_relaxed)) {

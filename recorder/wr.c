@@ -12,11 +12,9 @@
 
 #include "drivers/board.h"
 #include "drivers/units.h"
-#include "recorder/host.h"
 #include "recorder/options.h"
+#include "recorder/program.h"
 #include "recorder/report.h"
-#include "recorder/session.h"
-#include "recorder/supervise.h"
 #include "recorder/version.h"
 #include "recorder/wr_args.h"
 
@@ -28,8 +26,10 @@ struct wr {
 	const char *targets[TARGET_MAX];
 	const char *templates[TARGET_MAX];
 	uint64_t file_bytes[TARGET_MAX];
-	char source[WR_LINE_LEN];
-	char name[64];
+	const char *given_source;       /* --source */
+	const char *given_ring, *given_live;
+	char source[WR_LINE_LEN * 4];
+	char name[96];
 	const char *json;
 	enum live_mode live;
 	bool is_explain;
@@ -69,8 +69,7 @@ static void help(void)
 
 static int say(int exit_status, const char *text)
 {
-	fprintf(stderr, "wr: %s\n", text);
-	return exit_status;
+	return program_say("wr", exit_status, text);
 }
 
 /* An option's value; 0 or the exit status. */
@@ -96,9 +95,10 @@ static int take_option(struct wr *wr, int key, const char *value)
 	case OPT_RING:
 		ret = options_set(&parsed, "ring", value, why);
 		wr->config.ring_bytes = parsed.session.ring_bytes;
+		wr->given_ring = value;
 		break;
 	case OPT_SOURCE:
-		wr->config.source_name = value;
+		wr->given_source = value;
 		break;
 	case OPT_JSON:
 		wr->json = value;
@@ -106,6 +106,7 @@ static int take_option(struct wr *wr, int key, const char *value)
 	case OPT_LIVE:
 		ret = options_set(&parsed, "live", value, why);
 		wr->live = parsed.live;
+		wr->given_live = value;
 		break;
 	default:
 		return say(EX_USAGE, "see wr --help");
@@ -160,10 +161,13 @@ static void make_config(struct wr *wr, bool is_board)
 	struct session_config *config = &wr->config;
 	time_t now = (time_t)(units_realtime_ns() / UNITS_NS_PER_S);
 	struct tm tm;
+	char utc[32];
 
 	gmtime_r(&now, &tm);
-	strftime(wr->name, sizeof(wr->name), "wr_%Y%m%dT%H%M%SZ", &tm);
-	wr_source_name(wr->source, args, is_board);
+	/* the number of the process too: two boards may be started in the same second */
+	strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(wr->name, sizeof(wr->name), "wr_%s_%d", utc, (int)getpid());
+	wr_source_name(wr->source, sizeof(wr->source), args, wr->given_source, is_board);
 	for (unsigned i = 0; i < args->dir_count; i++) {
 		wr->targets[i] = args->dirs[i].path;
 		wr->templates[i] = args->dirs[i].name_template;
@@ -173,8 +177,7 @@ static void make_config(struct wr *wr, bool is_board)
 			wr->file_bytes[i] = 0;
 	}
 	config->program = "wr";
-	if (!config->source_name)
-		config->source_name = wr->source;
+	config->source_name = wr->source;
 	config->targets = wr->targets;
 	config->templates = wr->templates;
 	config->target_file_bytes = wr->file_bytes;
@@ -215,7 +218,15 @@ static void print_word(const char *word)
 	putchar('\'');
 }
 
-static void explain(const struct wr *wr)
+static void print_option(const char *name, const char *value)
+{
+	if (!value)
+		return;
+	printf(" --%s ", name);
+	print_word(value);
+}
+
+static void explain(const struct wr *wr, bool is_board)
 {
 	const struct wr_args *args = &wr->args;
 	bool is_equal = true;
@@ -235,18 +246,27 @@ static void explain(const struct wr *wr)
 		is_equal = is_equal && strcmp(args->dirs[i].name_template, args->dirs[0].name_template) == 0 &&
 			   wr->file_bytes[i] == wr->file_bytes[0];
 	}
-	printf(" --allow-same-device --journal %s\n", wr->config.use_journal ? "yes" : "no");
+	printf(" --allow-same-device --journal %s", wr->config.use_journal ? "yes" : "no");
+	print_option("ring", wr->given_ring);
+	print_option("json", wr->json);
+	print_option("live", wr->given_live);
+	putchar('\n');
 	if (!is_equal)
 		puts("# wr has a template and a file size of its own for each directory; vsib-record has one for all");
 	if (args->dir_count > 1)
-		puts("# wr counts the files of each directory by itself, vsib-record all files together");
+		printf("# wr counts the files %s, vsib-record all files together\n",
+		       wr->config.is_index_global ? "by the numbers of their first blocks" : "of each directory by itself");
+	if (!is_board && !wr->given_source)
+		puts("# standard input is no VSIB board here: without one, -s - instead");
 }
 
 /* ---- the run ---- */
 
-static void historical_report(const struct wr *wr, const struct session *session)
+static void report(const struct program *program, const struct session *session)
 {
+	const struct wr *wr = program->context;
 	int64_t last = 0;
+	int status;
 	char line[WR_LINE_LEN];
 	double longest_fill = (double)atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed) / 1e9;
 
@@ -271,71 +291,38 @@ static void historical_report(const struct wr *wr, const struct session *session
 	fprintf(stderr, "vsib: big secondary ring buffer filled to %" PRIu64 " bytes\n",
 		ring_level(session->ring).high_water_bytes);
 	fprintf(stderr, "sync %f seconds.\n", (double)session->sync_ns / 1e9);
-}
-
-static int finish(const struct wr *wr, struct session *session, struct report_file *json, bool is_free)
-{
-	int status, ret;
-
 	session_outcome(session, &status);
-	historical_report(wr, session);
 	if (status != 0)
 		report_text(stderr, session);
-	ret = report_json(json, session);
-	if (ret < 0) {
-		fprintf(stderr, "wr: the JSON report %s could not be written: %s\n", json->path, strerror(-ret));
-		status = status ? status : EX_IOERR;
-	}
-	host_report(status);
-	if (!is_free)
-		_exit(status);
-	session_free(session);
-	return status;
-}
-
-static int record(void *context)
-{
-	struct wr *wr = context;
-	struct session *session = NULL;
-	struct report_file json;
-	struct refusal refusal = { .exit_status = EX_SOFTWARE };
-	int signal_fd = supervise_signals(), ret;
-
-	if (signal_fd < 0)
-		return say(EX_OSERR, "can't take signals");
-	ret = report_prepare(&json, wr->json);
-	if (ret < 0) {
-		fprintf(stderr, "wr: can't write the report to %s: %s\n", wr->json, strerror(-ret));
-		return EX_CANTCREAT;
-	}
-	ret = session_create(&session, &wr->config, &refusal);
-	if (ret == 0)
-		ret = session_arm(session, &refusal);
-	if (ret == 0)
-		ret = supervise(session, signal_fd, wr->live, 10 * UNITS_NS_PER_S, &refusal);
-	if (ret >= 0)
-		return finish(wr, session, &json, ret == 1);
-	report_discard(&json);
-	session_free(session);
-	return say(refusal.exit_status, refusal.text);
 }
 
 int main(int argc, char **argv)
 {
 	static struct wr wr = { .live = LIVE_NONE };
+	struct program program = {
+		.name = "wr",
+		.config = &wr.config,
+		.report = report,
+		.if_it_exists = "; another TEMPLATE, or move the old files away",
+		.context = &wr,
+	};
 	bool is_board;
 	int status = parse_command_line(&wr, argc, argv);
 
 	if (status != 0)
 		return status;
-	is_board = wr.is_explain || is_stdin_board();
-	make_config(&wr, is_board);
+	is_board = is_stdin_board();
+	make_config(&wr, is_board || wr.is_explain);
 	if (wr.is_explain) {
-		explain(&wr);
+		explain(&wr, is_board);
 		return 0;
 	}
-	if (!is_board && wr.config.source_name == wr.source &&
+	if (strncmp(wr.source, "vsib:", 5) != 0 &&
 	    (wr.args.mode || wr.args.skip || wr.args.is_embed || wr.args.is_giga))
-		fprintf(stderr, "wr: stdin is no VSIB board: MODE, SKIP, EMBED and GIGA have no effect\n");
-	return host_run(record, &wr);
+		fprintf(stderr, "wr: %s is no VSIB board: MODE, SKIP, EMBED and GIGA have no effect\n",
+			wr.given_source ? wr.given_source : "standard input");
+	program.json = wr.json;
+	program.live = wr.live;
+	program.log_interval_ns = 10 * UNITS_NS_PER_S;
+	return program_run(&program);
 }

@@ -131,13 +131,15 @@ int wr_args_parse(struct wr_args *args, int argc, char *const *argv, char *error
 	return check_names(args, error);
 }
 
-void wr_source_name(char *buf, const struct wr_args *args, bool is_board)
+void wr_source_name(char *buf, size_t len, const struct wr_args *args, const char *given, bool is_board)
 {
-	if (is_board)
-		snprintf(buf, WR_LINE_LEN, "vsib:-,mode=%u,skip=%u,embed=%d,giga=%d", args->mode, args->skip,
-			 args->is_embed, args->is_giga);
+	if (!given && is_board)
+		given = "vsib:-";
+	if (given && strncmp(given, "vsib:", 5) == 0)
+		snprintf(buf, len, "%s,mode=%u,skip=%u,embed=%d,giga=%d", given, args->mode, args->skip, args->is_embed,
+			 args->is_giga);
 	else
-		snprintf(buf, WR_LINE_LEN, "-");
+		snprintf(buf, len, "%s", given ? given : "-");
 }
 
 void wr_report_line(char *buf, uint64_t bytes, double seconds, uint64_t usleep_count)

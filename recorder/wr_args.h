@@ -50,8 +50,14 @@ int wr_args_parse(struct wr_args *args, int argc, char *const *argv, char *error
 /** wr_dir_bytes() - bytes directory @index gets in a whole run */
 uint64_t wr_dir_bytes(const struct wr_args *args, unsigned index);
 
-/** wr_source_name() - the source: the board at descriptor 0, or the plain stdin. @buf: WR_LINE_LEN */
-void wr_source_name(char *buf, const struct wr_args *args, bool is_board);
+/**
+ * wr_source_name() - the source as vsib-record names it
+ * @given:    --source, or NULL for stdin
+ * @is_board: stdin is a board
+ *
+ * A board, on stdin or given as "vsib:...", gets mode, skip, embed and giga as details.
+ */
+void wr_source_name(char *buf, size_t len, const struct wr_args *args, const char *given, bool is_board);
 
 /** wr_report_line() - "Took ..." without newline. @buf: WR_LINE_LEN */
 void wr_report_line(char *buf, uint64_t bytes, double seconds, uint64_t usleep_count);

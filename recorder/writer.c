@@ -254,6 +254,14 @@ static void subtract_unit(struct disk *disk)
 		atomic_fetch_sub_explicit(&disk->open_units, 1, memory_order_relaxed);
 }
 
+/* The file begun for a run that goes elsewhere, or nowhere, is none of ours. */
+static void abandon_file(struct disk *disk)
+{
+	if (sink_is_file_open(disk->sink))
+		account_subtract(&disk->file_count, 1);
+	sink_abandon_file(disk->sink);
+}
+
 /*
  * A write or sync has failed in the run that starts with @first. With other disks left, what is not durable goes to them whole;
  * else what was written is kept as far as it can be made durable, and the rest is lost.
@@ -268,7 +276,7 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 		segmenter_drop(disk->segmenter);
 		into_disk(disk);
 		if (durable_file_bytes == 0) {
-			sink_abandon_file(disk->sink);
+			abandon_file(disk);
 		} else { /* its beginning is durable and in the journal: it stays, as .part */
 			sink_cut_file(disk->sink, durable_file_bytes);
 			sink_leave_file(disk->sink);
@@ -325,7 +333,7 @@ static void abort_run(struct disk *disk, uint32_t first, uint32_t block, uint64_
 		segmenter_drop(disk->segmenter);
 		into_disk(disk);
 		if (durable == 0)
-			sink_abandon_file(disk->sink);
+			abandon_file(disk);
 		else
 			sink_cut_file(disk->sink, durable);
 		out_of_disk(disk);
@@ -465,6 +473,7 @@ void *writer_main(void *arg)
 	}
 	segmenter_close(disk->segmenter);
 	atomic_store_explicit(&disk->writer_cpu, sched_getcpu(), memory_order_relaxed);
+	atomic_store_explicit(&disk->writer_policy, sched_getscheduler(0), memory_order_relaxed);
 	atomic_store_explicit(&disk->has_ended, true, memory_order_release);
 	bell_ring(&disk->keeper_bell);
 	ring_wake_all(session->ring);

@@ -103,10 +103,14 @@ static void the_line_of_the_2007_tests_is_understood(void **state)
 	assert_string_equal(args.dirs[0].path, "/media/usbdisk");
 	assert_string_equal(args.dirs[0].name_template, "t%06d");
 	assert_int_equal(args.dirs[0].blocks_per_file, 320000);
-	wr_source_name(source, &args, true);
+	wr_source_name(source, sizeof(source), &args, NULL, true);
 	assert_string_equal(source, "vsib:-,mode=1,skip=2,embed=0,giga=0");
-	wr_source_name(source, &args, false);
+	wr_source_name(source, sizeof(source), &args, NULL, false);
 	assert_string_equal(source, "-");
+	wr_source_name(source, sizeof(source), &args, "vsib:fake", false);
+	assert_string_equal(source, "vsib:fake,mode=1,skip=2,embed=0,giga=0");
+	wr_source_name(source, sizeof(source), &args, "sim:", true);
+	assert_string_equal(source, "sim:");
 }
 
 static void paths_are_split_at_the_last_slash(void **state)

@@ -73,6 +73,7 @@ expect 0 "$status" --json one
 has out '"schema":"vsib-status/1"'
 pid=$(sed 's/.*"pid": *\([0-9]*\).*/\1/' out)
 expect 0 "$status" "$pid"
+[ "$pid" = "$one" ] || rig_fail "pid $pid is not the one that was started, $one"
 expect 1 "$status" two
 
 record two 3
@@ -85,11 +86,12 @@ expect 0 timeout 20 "$status" --interval 200ms --json two
 wait "$recorder"
 
 # stopped, it doesn't answer; killed, it leaves its socket; neither is removed or waited for longer than 2 s
-kill -STOP "$pid"
+child=$(ps -o pid= --ppid "$pid" | tr -d ' ')
+kill -STOP "$child"
 expect 0 timeout 10 "$status"
 has err "doesn't answer within 2 s"
-kill -CONT "$pid"
-kill -KILL "$pid"
+kill -CONT "$child"
+kill -KILL "$child"
 wait "$one" 2>/dev/null
 if compgen -G 'run/one.*.sock' >/dev/null; then
 	expect 1 "$status"

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recorder/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "recorder/host.h"
+#include "recorder/report.h"
+#include "recorder/supervise.h"
+
+int program_say(const char *name, int exit_status, const char *text)
+{
+	fprintf(stderr, "%s: %s\n", name, text);
+	return exit_status;
+}
+
+/* After the account: report, status to the parent, and out. */
+static int finish(const struct program *program, struct session *session, struct report_file *json, bool is_free)
+{
+	int status, ret;
+
+	session_outcome(session, &status);
+	program->report(program, session);
+	ret = report_json(json, session);
+	if (ret < 0) {
+		fprintf(stderr, "%s: the JSON report %s could not be written: %s\n", program->name, json->path,
+			strerror(-ret));
+		status = status ? status : EX_IOERR;
+	}
+	host_report(status);
+	if (!is_free) /* threads are held by the kernel: nothing of theirs may be freed */
+		_exit(status);
+	session_free(session);
+	return status;
+}
+
+static int refuse(const struct program *program, const struct refusal *refusal)
+{
+	fprintf(stderr, "%s: %s%s\n", program->name, refusal->text,
+		refusal->is_name_taken ? program->if_it_exists : "");
+	return refusal->exit_status;
+}
+
+static int record(void *context)
+{
+	const struct program *program = context;
+	struct session *session = NULL;
+	struct report_file json;
+	struct refusal refusal = { .exit_status = EX_SOFTWARE };
+	int signal_fd = supervise_signals(), ret;
+
+	if (signal_fd < 0)
+		return program_say(program->name, EX_OSERR, "can't take signals");
+	ret = report_prepare(&json, program->json);
+	if (ret < 0) {
+		fprintf(stderr, "%s: can't write the report to %s: %s\n", program->name, program->json, strerror(-ret));
+		return EX_CANTCREAT;
+	}
+	ret = session_create(&session, program->config, &refusal);
+	if (ret == 0)
+		ret = session_arm(session, &refusal);
+	if (ret == 0)
+		ret = supervise(session, signal_fd, program->live, program->log_interval_ns, &refusal);
+	if (ret >= 0)
+		return finish(program, session, &json, ret == 1);
+	report_discard(&json);
+	session_free(session);
+	return refuse(program, &refusal);
+}
+
+int program_run(const struct program *program)
+{
+	return host_run(record, (void *)program);
+}
