@@ -5,8 +5,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,17 +29,17 @@ static bool is_piece_suffix(const char *rest)
 	return *rest == '\0' || strcmp(rest, JOURNAL_PART_SUFFIX) == 0;
 }
 
-/* Does the file's name come from the template? The number is any run of digits. */
+/* Does the file's name come from the template? The number is any run of digits; the text behind it may begin with some too. */
 static bool matches_template(const char *file, const char *name_template)
 {
 	for (; *name_template; name_template++) {
 		if (name_template[0] == '%' && name_template[1] != '%') {
-			if (!isdigit((unsigned char)*file))
-				return false;
+			const char *rest = strchr(name_template, 'd') + 1;
+
 			while (isdigit((unsigned char)*file))
-				file++;
-			name_template = strchr(name_template, 'd');
-			continue;
+				if (matches_template(++file, rest))
+					return true;
+			return false;
 		}
 		if (*name_template == '%')
 			name_template++;
@@ -67,11 +70,6 @@ static bool is_of_name(const char *file, const char *name)
 	return is_piece_suffix(rest);
 }
 
-static bool belongs(const char *file, const char *name, const char *name_template)
-{
-	return is_of_name(file, name) || (name_template && matches_template(file, name_template));
-}
-
 static DIR *open_dir(int at, const char *path)
 {
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -98,7 +96,7 @@ int existing_find(const struct target *target, const char *name, const char *nam
 	if (!dir)
 		return -errno;
 	while (ret == 0 && (entry = readdir(dir)) != NULL) {
-		if (belongs(entry->d_name, name, name_template)) {
+		if (is_of_name(entry->d_name, name) || matches_template(entry->d_name, name_template)) {
 			snprintf(found, len, "%s", entry->d_name);
 			ret = 1;
 		}
@@ -107,34 +105,180 @@ int existing_find(const struct target *target, const char *name, const char *nam
 	return ret;
 }
 
-static int remove_files(DIR *dir, const char *name, const char *name_template)
+/* ---- what the recording's own journal says ---- */
+
+/*
+ * Which of the start line's targets is this one: by its path; a disk that is mounted elsewhere now, by its file system.
+ * -1: none, or nobody can tell.
+ */
+static json_int_t find_index(const json_t *start, const struct target *target)
+{
+	char *path = realpath(target->path, NULL);
+	json_int_t by_uuid = -1;
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(start, "targets"), i, entry) {
+		const char *its_path = json_string_value(json_object_get(entry, "path"));
+		const char *uuid = json_string_value(json_object_get(entry, "fs_uuid"));
+
+		if (path && its_path && strcmp(path, its_path) == 0) {
+			free(path);
+			return (json_int_t)i;
+		}
+		if (uuid && uuid[0] && strcmp(uuid, target->fs_uuid) == 0)
+			by_uuid = by_uuid == -1 ? (json_int_t)i : -2;
+	}
+	free(path);
+	return by_uuid < 0 ? -1 : by_uuid;
+}
+
+/* Notes the file of a segment line, when it lies on this target. */
+static int note_line(json_t *files, json_int_t *index, const json_t *line, const struct target *target)
+{
+	const char *type = json_string_value(json_object_get(line, "type"));
+	const char *file = json_string_value(json_object_get(line, "file"));
+
+	if (type && strcmp(type, "start") == 0)
+		*index = find_index(line, target);
+	if (!type || strcmp(type, "segment") != 0 || !file || *index < 0 ||
+	    json_integer_value(json_object_get(line, "target")) != *index)
+		return 0;
+	return json_object_set_new(files, file, json_true()) < 0 ? -ENOMEM : 0;
+}
+
+/* The names of the files that the recording has on this target by its journal there, as keys. */
+static int read_files(json_t **out, const struct target *target, const char *journal)
+{
+	int fd = openat(target->dir_fd, journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), ret = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	json_t *files = json_object();
+	json_int_t index = -1;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	if (!f && fd >= 0)
+		close(fd);
+	if (!files)
+		ret = -ENOMEM;
+	while (f && ret == 0 && (len = getline(&text, &room, f)) > 0) {
+		json_t *line = json_loadb(text, (size_t)len, 0, NULL); /* NULL: torn */
+
+		ret = line ? note_line(files, &index, line, target) : 0;
+		json_decref(line);
+	}
+	free(text);
+	if (f)
+		fclose(f);
+	*out = files;
+	return ret;
+}
+
+static bool is_listed(const json_t *files, const char *file)
+{
+	size_t len = strlen(file), suffix = strlen(JOURNAL_PART_SUFFIX);
+	char whole[NAME_MAX + 1];
+
+	if (json_object_get(files, file))
+		return true;
+	if (len <= suffix || len > NAME_MAX || strcmp(file + len - suffix, JOURNAL_PART_SUFFIX) != 0)
+		return false;
+	memcpy(whole, file, len - suffix);
+	whole[len - suffix] = '\0';
+	return json_object_get(files, whole) != NULL;
+}
+
+/* ---- removing ---- */
+
+static bool is_own(const char *file, const char *name, const json_t *files)
+{
+	return is_of_name(file, name) || is_listed(files, file);
+}
+
+/* What has to be out of the way, and isn't the recording's: beside its files, what the template makes; in its directory, all. */
+static int find_foreign(DIR *dir, const char *name, const char *name_template, const json_t *files, char *found,
+			size_t len)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL) {
+		const char *file = entry->d_name;
+
+		if (is_own(file, name, files) || strcmp(file, ".") == 0 || strcmp(file, "..") == 0 ||
+		    (name_template && !matches_template(file, name_template)))
+			continue;
+		snprintf(found, len, "%s%s%s", name_template ? "" : name, name_template ? "" : "/", file);
+		return 1;
+	}
+	return 0;
+}
+
+int existing_check(const struct target *target, const char *name, const char *name_template, char *found,
+		   size_t len)
+{
+	char journal[NAME_MAX + 1];
+	json_t *files = NULL;
+	struct stat st;
+	DIR *dir;
+	int ret;
+
+	snprintf(journal, sizeof(journal), "%.200s" JOURNAL_SUFFIX, name);
+	ret = read_files(&files, target, journal);
+	dir = ret == 0 ? open_dir(target->dir_fd, ".") : NULL;
+	if (ret == 0)
+		ret = dir ? find_foreign(dir, name, name_template, files, found, len) : -errno;
+	if (dir)
+		closedir(dir);
+	json_decref(files);
+	if (ret != 0 || fstatat(target->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ret;
+	dir = open_dir(target->dir_fd, name);
+	if (!dir && S_ISDIR(st.st_mode))
+		return -errno;
+	if (!dir) { /* a link or a file: none of ours */
+		snprintf(found, len, "%s", name);
+		return 1;
+	}
+	ret = find_foreign(dir, name, NULL, NULL, found, len);
+	closedir(dir);
+	return ret;
+}
+
+/* The journal goes last: as long as it is there, it can be done once more. */
+static int remove_files(DIR *dir, const char *name, const json_t *files, const char *journal)
 {
 	struct dirent *entry;
 
 	while ((entry = readdir(dir)) != NULL)
-		if (belongs(entry->d_name, name, name_template) &&
+		if (is_own(entry->d_name, name, files) && strcmp(entry->d_name, journal) != 0 &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) < 0)
 			return -errno;
-	return 0;
+	return unlinkat(dirfd(dir), journal, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int existing_remove(const struct target *target, const char *name, const char *name_template)
+int existing_remove(const struct target *target, const char *name)
 {
-	DIR *dir = open_dir(target->dir_fd, ".");
+	char journal[NAME_MAX + 1];
+	json_t *files = NULL;
+	DIR *dir = NULL;
 	int ret;
 
-	if (!dir)
-		return -errno;
-	ret = remove_files(dir, name, name_template);
-	closedir(dir);
-	dir = open_dir(target->dir_fd, name);
-	if (ret < 0 || !dir)
-		goto out;
-	ret = remove_files(dir, name, NULL); /* what lies in its directory has its name, whatever the template */
-	if (ret == 0 && unlinkat(target->dir_fd, name, AT_REMOVEDIR) < 0)
-		ret = -errno;
-out:
+	snprintf(journal, sizeof(journal), "%.200s" JOURNAL_SUFFIX, name);
+	ret = read_files(&files, target, journal);
+	if (ret == 0)
+		dir = open_dir(target->dir_fd, ".");
+	if (ret == 0)
+		ret = dir ? remove_files(dir, name, files, journal) : -errno;
 	if (dir)
 		closedir(dir);
+	json_decref(files);
+	dir = ret == 0 ? open_dir(target->dir_fd, name) : NULL;
+	if (!dir)
+		return ret;
+	ret = remove_files(dir, name, NULL, journal);
+	closedir(dir);
+	if (ret == 0 && unlinkat(target->dir_fd, name, AT_REMOVEDIR) < 0)
+		ret = -errno;
 	return ret;
 }

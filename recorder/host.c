@@ -5,16 +5,22 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 2000        /* for the child to end after its report */
+#define HELD_MS     100         /* the same, when it said that it is held */
+#define INSIST_NS   INT64_C(2500000000) /* from the second signal to the end, whatever the child does */
+#define DEBOUNCE_NS INT64_C(200000000)  /* a signal to a process and to its group is one */
 #define EXIT_STOPPED 2
 
 static int report_pipe = -1;    /* the child's end */
@@ -26,13 +32,13 @@ int host_pid(void)
 	return (int)(user_pid ? user_pid : getpid());
 }
 
-void host_report(int exit_status)
+void host_report(int exit_status, bool is_held)
 {
-	unsigned char byte = (unsigned char)exit_status;
+	unsigned char report[2] = { (unsigned char)exit_status, is_held };
 
 	if (report_pipe < 0)
 		return;
-	while (write(report_pipe, &byte, 1) < 0 && errno == EINTR)
+	while (write(report_pipe, report, sizeof(report)) < 0 && errno == EINTR)
 		;
 	close(report_pipe);
 	report_pipe = -1;
@@ -51,14 +57,21 @@ static void fill_standard_descriptors(void)
 			return;
 }
 
-static void passed_signals(sigset_t *set)
+/*
+ * HUP that the caller ignores (nohup) stays ignored: blocked, it would come by the signalfd all the same. INT is taken even if it is
+ * ignored: a shell does that to what it starts with &, and a script's kill -INT is the way to end such a recording.
+ */
+void host_signals(sigset_t *set)
 {
+	struct sigaction action;
+
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
 	sigaddset(set, SIGQUIT);
 	sigaddset(set, SIGUSR1);
+	if (sigaction(SIGHUP, NULL, &action) < 0 || action.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
 }
 
 static int run_child(int (*work)(void *context), void *context, pid_t parent)
@@ -71,9 +84,10 @@ static int run_child(int (*work)(void *context), void *context, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
+	signal(SIGTTIN, SIG_IGN); /* and may fail to read from it, but not be stopped */
 	signal(SIGTTOU, SIG_IGN); /* a group of its own may still write to the terminal */
 	status = work(context);
-	host_report(status);
+	host_report(status, false);
 	return status;
 }
 
@@ -87,18 +101,52 @@ static int child_status(int wait_status)
 }
 
 /* The report stands; gives the child a moment to end, then leaves it to the kernel. */
-static int leave_child(pid_t child, int exit_status)
+static int leave_child(pid_t child, int exit_status, bool is_held)
 {
 	int wait_status;
 
-	for (int i = 0; i < PATIENCE_MS / 10; i++) {
-		if (waitpid(child, &wait_status, WNOHANG) == child)
+	for (int i = 0; i < (is_held ? HELD_MS : PATIENCE_MS) / 10; i++) {
+		pid_t gone = waitpid(child, &wait_status, WNOHANG);
+
+		if (gone == child || (gone < 0 && errno == ECHILD))
 			return exit_status;
 		usleep(10000);
 	}
-	fprintf(stderr, "vsib: process %d is still held by the kernel in a write or sync; its memory is freed when that returns\n",
+	fprintf(stderr, "vsib: process %d is still held by the kernel in a read, write or sync; its memory is freed when that returns\n",
 		(int)child);
 	return exit_status;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Passes a signal on. A second one that ends is a promise: the clock for it starts here. */
+static void pass_signal(pid_t child, int signal_fd, int64_t *first_ns, int64_t *deadline_ns)
+{
+	struct signalfd_siginfo info;
+	int64_t now = now_ns();
+
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	kill(child, (int)info.ssi_signo);
+	if (info.ssi_signo == SIGUSR1)
+		return;
+	if (*first_ns == 0)
+		*first_ns = now;
+	else if (now - *first_ns > DEBOUNCE_NS && *deadline_ns == INT64_MAX)
+		*deadline_ns = now + INSIST_NS;
+}
+
+static int give_up(pid_t child)
+{
+	fprintf(stderr, "vsib: the recorder does not end by itself and is killed; what its journal calls durable is on the disks\n");
+	kill(child, SIGKILL);
+	return leave_child(child, EXIT_STOPPED, false);
 }
 
 static int watch_child(pid_t child, int pipe_fd, int signal_fd)
@@ -107,28 +155,43 @@ static int watch_child(pid_t child, int pipe_fd, int signal_fd)
 		{ .fd = pipe_fd, .events = POLLIN },
 		{ .fd = signal_fd, .events = POLLIN },
 	};
-	unsigned char byte;
+	int64_t first_ns = 0, deadline_ns = INT64_MAX;
+	unsigned char report[2];
 	int wait_status;
 
 	for (;;) {
-		if (poll(polls, 2, -1) < 0 && errno != EINTR)
-			break;
-		if (polls[1].revents) {
-			struct signalfd_siginfo info;
+		int64_t left_ms = deadline_ns == INT64_MAX ? -1 : (deadline_ns - now_ns()) / 1000000;
 
-			if (read(signal_fd, &info, sizeof(info)) == sizeof(info))
-				kill(child, (int)info.ssi_signo);
+		if (deadline_ns != INT64_MAX && left_ms <= 0)
+			return give_up(child);
+		if (poll(polls, 2, (int)left_ms) < 0) {
+			if (errno != EINTR)
+				break;
+			continue;
 		}
+		if (polls[1].revents)
+			pass_signal(child, signal_fd, &first_ns, &deadline_ns);
 		if (!polls[0].revents)
 			continue;
-		if (read(pipe_fd, &byte, 1) == 1)
-			return leave_child(child, byte);
+		if (read(pipe_fd, report, sizeof(report)) == sizeof(report))
+			return leave_child(child, report[0], report[1]);
 		break; /* closed without a word */
 	}
 	while (waitpid(child, &wait_status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_STOPPED;
 	return child_status(wait_status);
+}
+
+/* A recording holds some five descriptors a disk; the soft limit is for programs that use select(). */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 int host_run(int (*work)(void *context), void *context)
@@ -138,10 +201,12 @@ int host_run(int (*work)(void *context), void *context)
 	int fds[2], signal_fd, status;
 
 	fill_standard_descriptors();
-	passed_signals(&set);
+	host_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* the child takes them by a signalfd as well */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would take the child's status away */
+	raise_file_limit();
 	if (pipe2(fds, O_CLOEXEC) < 0 || (signal_fd = signalfd(-1, &set, SFD_CLOEXEC)) < 0) {
 		fprintf(stderr, "vsib: can't set up the recorder process: %s\n", strerror(errno));
 		return EX_OSERR;

@@ -286,11 +286,13 @@ static int give_up(struct journal *journal, unsigned target, int error)
 {
 	char text[128];
 	struct copy *copy = &journal->copies[target];
+	int fd;
 
 	pthread_mutex_lock(&journal->lock);
-	close(copy->fd);
+	fd = copy->fd;
 	copy->fd = -1;
 	pthread_mutex_unlock(&journal->lock);
+	close(fd); /* a sick disk may hold us here; not with the lock */
 	snprintf(text, sizeof(text), "the journal on target %u can't be written: %s", target,
 		 strerror(-error));
 	journal_say_event(journal, "journal-failed", text, (int)target, units_realtime_ns());

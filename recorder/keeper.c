@@ -66,9 +66,11 @@ void *keeper_main(void *arg)
 		has_end_line = atomic_load_explicit(&session->has_end_line, memory_order_acquire);
 		if (!session->plan.is_held)
 			sync_written(disk);
-		keep_journal(disk);
-		if (has_ended) /* release: the counters are final */
+		if (has_ended) { /* release: the counters are final, however long the journal may take */
 			atomic_store_explicit(&disk->has_settled, true, memory_order_release);
+			session_poke(session);
+		}
+		keep_journal(disk);
 		look_at_room(disk);
 		if (!has_end_line)
 			bell_sleep(&disk->keeper_bell, ticket, units_monotonic_ns() + KEEPER_NS);

@@ -181,7 +181,6 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	label->file_offset = lane->file_offset;
 	label->is_file_end = false;
 	label->extent_count = 0;
-	label->utc_ns = 0;
 	return true;
 }
 
@@ -193,6 +192,17 @@ static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
 {
 	return lane->run_blocks * plan->block_bytes >= plan->run_bytes ||
 	       lane->run_extents + plan->extent_max > SEGMENT_PENDING_MAX / 2;
+}
+
+/*
+ * A disk that fails hands on what is in its queue before it does anything that may take for ever. What we put there meanwhile, or the
+ * disk was chosen for before, we hand on ourselves. seq_cst: see ring_rescue(). With nothing held its writer counts it as lost.
+ */
+static void rescue_if_left(struct session *session, uint32_t queue)
+{
+	if (queue != RING_RESCUE && session->plan.is_held &&
+	    atomic_load_explicit(&session->disks[queue].is_left, memory_order_seq_cst))
+		ring_rescue(session->ring, queue);
 }
 
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
@@ -214,10 +224,12 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	is_last = is_last || label->is_file_end;
 	if (lane->disk != RING_RESCUE)
 		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
-	if (lane->last == RING_NONE)
+	if (lane->last == RING_NONE) {
 		ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
-	else
+		rescue_if_left(session, lane->disk);
+	} else {
 		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
+	}
 	lane->last = is_last ? RING_NONE : lane->block;
 	lane->block = RING_NONE;
 	lane->fill = 0;
@@ -322,11 +334,10 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		assert(label->extent_count < session->plan.extent_max);
 		last = &label->extents[label->extent_count++];
 		last->stream_offset = stream_offset;
+		last->utc_ns = utc_ns;
 		last->at = (uint32_t)lane->fill;
 		last->bytes = (uint32_t)bytes;
 	}
-	if (label->utc_ns == 0)
-		label->utc_ns = utc_ns;
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
 		lane->file_left -= bytes;

@@ -326,7 +326,7 @@ static const struct option_row rows[] = {
 	{ "stripe", KEY_STRIPE, "any|round", "the next free disk takes the next unit (default), or strict turn", set_stripe,
 	  false },
 	{ "unit", KEY_UNIT, "SIZE", "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
-	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi", set_ring, false },
+	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits", set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE", "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
 	{ "io", KEY_IO, "direct|buffered", "write past the page cache (default), or through it with bounded dirty memory", set_io,
 	  false },
@@ -526,6 +526,7 @@ void options_complete(struct options *options)
 	}
 	options->session.targets = options->targets;
 	options->session.target_count = options->target_count;
+	options->session.is_ring_default = !options->is_ring_given;
 	if (!options->is_layout_given)
 		options->session.layout = options->target_count > 1 ? LAYOUT_VBS : LAYOUT_RAW;
 }

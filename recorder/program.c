@@ -23,14 +23,16 @@ static int finish(const struct program *program, struct session *session, struct
 	int status, ret;
 
 	session_outcome(session, &status);
-	program->report(program, session);
+	if (!is_free) /* a sick disk may hold the report as well */
+		host_report(status, true);
 	ret = report_json(json, session);
+	program->report(program, session);
 	if (ret < 0) {
 		fprintf(stderr, "%s: the JSON report %s could not be written: %s\n", program->name, json->path,
 			strerror(-ret));
 		status = status ? status : EX_IOERR;
 	}
-	host_report(status);
+	host_report(status, !is_free);
 	if (!is_free) /* threads are held by the kernel: nothing of theirs may be freed */
 		_exit(status);
 	session_free(session);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +40,9 @@ struct progress {
 	unsigned level_count;
 	bool has_warned_space[TARGET_MAX];
 	bool has_warned_data;
-	/* events; under the session's lock */
 	int64_t event_second;
-	unsigned event_count, hidden_count;
+	unsigned event_count;           /* shown in this second */
+	uint64_t hidden_count;          /* not shown since the last mention */
 };
 
 static double mbps(double bps)
@@ -69,32 +70,86 @@ static uint64_t lost_bytes(const struct session *session)
 
 /* ---- events ---- */
 
-static void show(struct progress *p, const char *text)
+/* A line is put together here and written at once, so that it can be left out when it would block. */
+struct line {
+	size_t len;
+	char text[4096];        /* PIPE_BUF: a pipe that can take anything takes this */
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
 {
-	if (p->is_line_shown)
-		fputs("\r\033[K", stderr);
-	p->is_line_shown = false;
-	fprintf(stderr, "vsib: %s\n", text);
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(line->text + line->len, sizeof(line->text) - line->len, format, ap);
+	va_end(ap);
+	if (n > 0)
+		line->len = line->len + (size_t)n < sizeof(line->text) ? line->len + (size_t)n : sizeof(line->text) - 1;
 }
 
-static void on_event(void *context, const char *text)
+/* False when stderr can't take it now: a terminal stopped by ^S or a pipe that nobody reads must not hold us. */
+static bool put(const struct line *line)
 {
-	struct progress *p = context;
-	int64_t second = units_monotonic_ns() / UNITS_NS_PER_S;
-	char more[64];
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	if (second != p->event_second) {
-		if (p->hidden_count) {
-			snprintf(more, sizeof(more), "(%u more events of the last seconds not shown)", p->hidden_count);
-			show(p, more);
-		}
-		p->event_second = second;
-		p->event_count = p->hidden_count = 0;
-	}
-	if (p->event_count++ < PROGRESS_EVENTS)
-		show(p, text);
-	else
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) &&
+	       write(STDERR_FILENO, line->text, line->len) == (ssize_t)line->len;
+}
+
+static void begin(struct progress *p, struct line *line)
+{
+	line->len = 0;
+	if (p->is_line_shown)
+		add(line, "\r\033[K");
+	p->is_line_shown = false;
+}
+
+static void show(struct progress *p, const char *text)
+{
+	struct line line;
+
+	begin(p, &line);
+	add(&line, "vsib: %.3900s\n", text);
+	if (!put(&line))
 		p->hidden_count++;
+}
+
+/* What was left out is mentioned once a second, when there is room. */
+static void mention_hidden(struct progress *p)
+{
+	struct line line;
+
+	if (p->hidden_count == 0)
+		return;
+	begin(p, &line);
+	add(&line, "vsib: (%" PRIu64 " more events not shown)\n", p->hidden_count);
+	if (put(&line))
+		p->hidden_count = 0;
+}
+
+void progress_events(struct progress *progress)
+{
+	int64_t second = units_monotonic_ns() / UNITS_NS_PER_S;
+	uint64_t hidden;
+	char *text;
+
+	if (second != progress->event_second) {
+		mention_hidden(progress);
+		progress->event_second = second;
+		progress->event_count = 0;
+	}
+	while ((text = session_take_event(progress->session, &hidden)) != NULL) {
+		progress->hidden_count += hidden;
+		if (progress->event_count++ < PROGRESS_EVENTS)
+			show(progress, text);
+		else
+			progress->hidden_count++;
+		free(text);
+	}
+	progress->hidden_count += hidden;
 }
 
 int progress_create(struct progress **out, struct session *session, enum live_mode mode, int64_t interval_ns)
@@ -110,20 +165,11 @@ int progress_create(struct progress **out, struct session *session, enum live_mo
 	p->interval_ns = interval_ns;
 	p->last_log_ns = p->last_tick_ns = p->last_clock_ns = units_monotonic_ns();
 	p->wall_offset_ns = units_realtime_ns() - p->last_tick_ns;
-	pthread_mutex_lock(&session->lock);
-	session->on_event = on_event;
-	session->event_context = p;
-	pthread_mutex_unlock(&session->lock);
 	return 0;
 }
 
 void progress_free(struct progress *progress)
 {
-	if (!progress)
-		return;
-	pthread_mutex_lock(&progress->session->lock);
-	progress->session->on_event = NULL;
-	pthread_mutex_unlock(&progress->session->lock);
 	free(progress);
 }
 
@@ -139,31 +185,32 @@ static unsigned sharers(const struct session *session, const struct target *targ
 	return count ? count : 1;
 }
 
-static void describe_target(const struct progress *p, const struct disk *disk)
+static void describe_target(const struct progress *p, const struct disk *disk, struct line *line)
 {
 	const struct session *session = p->session;
 	char free_text[UNITS_TEXT_LEN], time_text[UNITS_TEXT_LEN];
 	uint64_t rate = session->source->rate_bps;
 
+	line->len = 0;
 	if (disk->target.kind != TARGET_DIRECTORY) {
-		fprintf(stderr, "  target %s\n",
+		add(line, "  target %s\n",
 			disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" : "stdout");
 		return;
 	}
-	fprintf(stderr, "  target %s: %s%s%s, %s free", disk->target.path,
+	add(line, "  target %.1000s: %s%s%s, %s free", disk->target.path,
 		disk->target.device[0] ? disk->target.device : "unknown device", disk->target.fs[0] ? " " : "",
 		disk->target.fs,
 		units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
-		fprintf(stderr, ", full in %s at this rate",
+		add(line, ", full in %s at this rate",
 			units_format_time(time_text,
 					  units_time_for(disk->target.free_bytes / sharers(session, &disk->target),
 							 rate / session->disk_count + 1)));
-	fputc('\n', stderr);
+	add(line, "\n");
 }
 
 /* What is asked for may be more than the disks have. */
-static void warn_if_too_small(const struct session *session)
+static void warn_if_too_small(struct session *session)
 {
 	const struct session_config *config = &session->config;
 	uint64_t wanted = config->limit_bytes, room = 0;
@@ -179,40 +226,41 @@ static void warn_if_too_small(const struct session *session)
 		room += target->free_bytes / sharers(session, target);
 	}
 	if (wanted > room)
-		fprintf(stderr, "vsib: %s are wanted, %s are free: the disks will be full before the end\n",
-			units_format_bytes(wanted_text, wanted), units_format_bytes(room_text, room));
+		session_warn(session, "%s are wanted, %s are free: the disks will be full before the end",
+			     units_format_bytes(wanted_text, wanted), units_format_bytes(room_text, room));
 }
 
 void progress_armed(struct progress *progress)
 {
-	const struct session *session = progress->session;
+	struct session *session = progress->session;
 	const struct layout_plan *plan = &session->plan;
+	struct line line;
 	char ring[UNITS_TEXT_LEN], block[UNITS_TEXT_LEN], chunk[UNITS_TEXT_LEN];
 
-	pthread_mutex_lock(&progress->session->lock);
-	fprintf(stderr, "vsib: ARMED %s from %s", session->config.name, session->source->name);
+	line.len = 0;
+	add(&line, "vsib: ARMED %s from %s", session->config.name, session->source->name);
 	if (session->source->rate_bps)
-		fprintf(stderr, " at %.3f Mbit/s", mbps((double)session->source->rate_bps));
-	fprintf(stderr, ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64 ") = %" PRIu32
+		add(&line, " at %.3f Mbit/s", mbps((double)session->source->rate_bps));
+	add(&line, ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64 ") = %" PRIu32
 		" blocks of %s, pages %s%s",
 		(double)(session->armed_ns - session->created_ns) / 1e9, units_format_size(ring, plan->ring_bytes),
 		session->config.ring_bytes, plan->ring_bytes, plan->block_count,
 		units_format_size(block, plan->block_bytes), memory_pages_name(session->memory.pages),
 		session->memory.is_locked ? ", locked" : ", not locked");
 	if (session->memory.numa_node != MEMORY_ANY_NODE)
-		fprintf(stderr, ", node %d", session->memory.numa_node);
+		add(&line, ", node %d", session->memory.numa_node);
 	if (plan->chunk_bytes)
-		fprintf(stderr, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
-	fprintf(stderr, "; full ring: %s\n",
+		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
+	add(&line, "; full ring: %s\n",
 		session->config.on_overflow == OVERFLOW_STOP ? "stop" :
 		session->can_drop			     ? "drop and count" :
 							       "the source waits");
-	for (unsigned i = 0; i < session->disk_count; i++)
-		describe_target(progress, &session->disks[i]);
+	put(&line);
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		describe_target(progress, &session->disks[i], &line);
+		put(&line);
+	}
 	warn_if_too_small(session);
-	for (unsigned i = 0; i < session->warning_count; i++) /* found while arming, when nobody was listening */
-		fprintf(stderr, "vsib: %s\n", session->warnings[i]);
-	pthread_mutex_unlock(&progress->session->lock);
 }
 
 /* ---- each second ---- */
@@ -331,7 +379,7 @@ static double seconds_left(const struct session *session)
 	else if (!config->start_utc_ns && account_get(&session->source->stats.device_ring_bytes) == 0)
 		from = session->armed_ns;
 	if (config->duration_ns)
-		left = (double)(from + config->duration_ns - now) / 1e9;
+		left = (double)(from - now) / 1e9 + (double)config->duration_ns / 1e9;
 	if (config->limit_bytes && session->source->rate_bps) {
 		uint64_t stream = account_stream_bytes(&session->account);
 		double by_bytes = stream < config->limit_bytes ? (double)(config->limit_bytes - stream) * 8 /
@@ -366,28 +414,30 @@ static void live_line(struct progress *p)
 	int64_t elapsed = (units_monotonic_ns() - session->armed_ns) / UNITS_NS_PER_S;
 	unsigned bar = (unsigned)((double)level.held_bytes / capacity * BAR + 0.5), worst_disk;
 	char lost[UNITS_TEXT_LEN];
+	struct line line;
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
-	fprintf(stderr, "\r\033[K%02" PRId64 ":%02" PRId64 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%", elapsed / 60,
+	line.len = 0;
+	add(&line, "\r\033[K%02" PRId64 ":%02" PRId64 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%", elapsed / 60,
 		elapsed % 60, mbps(p->in_bps), mbps(p->out_bps), (int)bar, "##########", (int)(BAR - bar), "..........",
 		(double)level.high_water_bytes / capacity * 100);
 	for (unsigned i = 0; i < session->disk_count && i < 8; i++)
-		fprintf(stderr, " d%u %s%.0f", i,
+		add(&line, " d%u %s%.0f", i,
 			disk_is_usable(&session->disks[i]) ? "" : "OUT ", mbps(p->disk_bps[i]));
-	fprintf(stderr, " worst %.3f s lost %s", (double)worst / 1e9, units_format_bytes(lost, lost_bytes(session)));
+	add(&line, " worst %.3f s lost %s", (double)worst / 1e9, units_format_bytes(lost, lost_bytes(session)));
 	if (p->is_draining)
-		fprintf(stderr, " DRAINING %.0f s",
+		add(&line, " DRAINING %.0f s",
 			p->out_bps > 0 ? (double)level.held_bytes * 8 / p->out_bps : 0.0);
 	else if (left >= 0)
-		fprintf(stderr, " left %.0f s", left);
+		add(&line, " left %.0f s", left);
 	if (full >= 0 && full < 60 && !p->is_draining) {
 		unsigned culprit = find_culprit(p);
 
-		fprintf(stderr, " RING FULL IN %.0f s: %s slow (%.0f Mbit/s)", full,
+		add(&line, " RING FULL IN %.0f s: %s slow (%.0f Mbit/s)", full,
 			session->disks[culprit].target.path, mbps(p->disk_bps[culprit]));
 	}
-	fflush(stderr);
-	p->is_line_shown = true;
+	if (put(&line))
+		p->is_line_shown = true;
 }
 
 static void log_line(struct progress *p)
@@ -396,19 +446,24 @@ static void log_line(struct progress *p)
 	struct ring_level level = ring_level(session->ring);
 	double full = full_in_s(p);
 	unsigned worst_disk;
+	struct line line;
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
-	fprintf(stderr, "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64 " written_bytes=%" PRIu64
+	begin(p, &line);
+	add(&line, "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64 " written_bytes=%" PRIu64
 		" ring_bytes=%" PRIu64 " ring_max_bytes=%" PRIu64 " lost_bytes=%" PRIu64 " worst_write_s=%.3f",
 		(double)(units_monotonic_ns() - session->armed_ns) / 1e9, p->is_draining ? "draining" : "recording",
 		mbps(p->in_bps), mbps(p->out_bps), account_stream_bytes(&session->account),
 		session_written_bytes(session), level.held_bytes, level.high_water_bytes, lost_bytes(session),
 		(double)worst / 1e9);
 	for (unsigned i = 0; i < session->disk_count; i++)
-		fprintf(stderr, " disk%u_mbps=%.3f", i, mbps(p->disk_bps[i]));
+		add(&line, " disk%u_mbps=%.3f", i, mbps(p->disk_bps[i]));
+	if (p->is_draining && p->out_bps > 0)
+		add(&line, " drain_left_s=%.0f", (double)level.held_bytes * 8 / p->out_bps);
 	if (full >= 0)
-		fprintf(stderr, " ring_full_in_s=%.0f culprit=%s", full, session->disks[find_culprit(p)].target.path);
-	fputc('\n', stderr);
+		add(&line, " ring_full_in_s=%.0f culprit=%s", full, session->disks[find_culprit(p)].target.path);
+	add(&line, "\n");
+	put(&line);
 }
 
 void progress_tick(struct progress *progress)
@@ -419,7 +474,7 @@ void progress_tick(struct progress *progress)
 	watch_data(progress);
 	watch_space(progress);
 	watch_clock(progress, now);
-	pthread_mutex_lock(&progress->session->lock);
+	progress_events(progress);
 	if (progress->is_line) {
 		live_line(progress);
 	} else if (progress->is_log && now - progress->last_log_ns >= progress->interval_ns - TICK_SLACK_NS) {
@@ -428,18 +483,12 @@ void progress_tick(struct progress *progress)
 					 progress->interval_ns;
 		log_line(progress);
 	}
-	pthread_mutex_unlock(&progress->session->lock);
 }
 
 void progress_now(struct progress *progress)
 {
 	measure(progress, units_monotonic_ns());
-	pthread_mutex_lock(&progress->session->lock);
-	if (progress->is_line_shown)
-		fputs("\r\033[K", stderr);
-	progress->is_line_shown = false;
 	log_line(progress);
-	pthread_mutex_unlock(&progress->session->lock);
 }
 
 void progress_draining(struct progress *progress)
@@ -449,11 +498,12 @@ void progress_draining(struct progress *progress)
 
 void progress_clear(struct progress *progress)
 {
-	pthread_mutex_lock(&progress->session->lock);
-	if (progress->is_line_shown)
-		fputs("\r\033[K", stderr);
-	progress->is_line_shown = false;
-	pthread_mutex_unlock(&progress->session->lock);
+	struct line line;
+
+	mention_hidden(progress);
+	begin(progress, &line);
+	if (line.len)
+		put(&line);
 }
 
 /* ---- for vsib-status ---- */

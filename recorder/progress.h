@@ -7,7 +7,8 @@
  * On a terminal one live line, elsewhere one key=value line every interval; events at once on a line of their own, at most
  * PROGRESS_EVENTS a second, the rest counted. Everything goes to stderr.
  * The ticks also watch what nobody else does: the data (watch.h), the ring's rise, the free space, the wall clock.
- * Threads: progress_event() from any thread, one at a time (the session holds a lock); the rest from the supervisor.
+ * A stderr that can't take a line at this moment doesn't get it: the supervisor never waits for a terminal.
+ * Threads: supervisor.
  */
 #ifndef VSIB_RECORDER_PROGRESS_H
 #define VSIB_RECORDER_PROGRESS_H
@@ -23,13 +24,16 @@
 
 struct progress;
 
-/** progress_create() - also makes itself the session's on_event. Return: 0; -ENOMEM */
+/** progress_create() - Return: 0; -ENOMEM */
 int progress_create(struct progress **out, struct session *session, enum live_mode mode, int64_t interval_ns);
 
 void progress_free(struct progress *progress);
 
 /** progress_armed() - says what is about to run, on what */
 void progress_armed(struct progress *progress);
+
+/** progress_events() - show what the session has to say; after each poke */
+void progress_events(struct progress *progress);
 
 /** progress_tick() - once a second */
 void progress_tick(struct progress *progress);

@@ -32,6 +32,42 @@ struct reader {
 	bool has_told_rate, has_told_fast;
 };
 
+/* ---- calls that may never return ---- */
+
+/*
+ * A device can hold us in a call for ever, deaf to signals. The supervisor then ends the stream for us, and when the call does
+ * return one day we must not touch anything any more: the thread ends on the spot. It holds no lock there.
+ */
+static void into_device(struct session *session)
+{
+	int grip = GRIP_READER;
+
+	/* release: whoever takes over sees lanes and counters as we left them */
+	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_DEVICE, memory_order_release,
+						     memory_order_relaxed))
+		pthread_exit(NULL);
+}
+
+static void out_of_device(struct session *session)
+{
+	int grip = GRIP_DEVICE;
+
+	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_READER, memory_order_acquire,
+						     memory_order_relaxed))
+		pthread_exit(NULL);
+}
+
+static ssize_t read_device(struct session *session, void *data, size_t len, int64_t deadline_ns,
+			   struct source_mark *mark)
+{
+	ssize_t n;
+
+	into_device(session);
+	n = source_read(session->source, data, len, deadline_ns, mark);
+	out_of_device(session);
+	return n;
+}
+
 /* ---- limits ---- */
 
 static void set_limits(struct reader *r)
@@ -48,11 +84,13 @@ static void set_limits(struct reader *r)
 	/* a board, or a recording that was told when to start, runs from that moment */
 	if (config->start_utc_ns || session->source->start_utc_ns)
 		from = started;
-	r->deadline_ns = from + config->duration_ns;
+	if (__builtin_add_overflow(from, config->duration_ns, &r->deadline_ns))
+		r->deadline_ns = INT64_MAX;
 	if (session->source->is_paced_by_us && session->source->rate_bps) {
 		uint64_t due = units_bytes_at(session->source->rate_bps, config->duration_ns);
 
-		r->deadline_ns += GRACE_NS + (started - from);
+		if (__builtin_add_overflow(r->deadline_ns, GRACE_NS + (started - from), &r->deadline_ns))
+			r->deadline_ns = INT64_MAX;
 		if (due < r->limit_bytes) {
 			r->limit_bytes = due;
 			r->is_limit_duration = true;
@@ -233,7 +271,7 @@ static bool drop_some(struct reader *r)
 	struct source_mark mark;
 	size_t len = within_limit(r, session->plan.block_bytes), taken;
 	/* short turns: room may come any time, and this is no time to sleep */
-	ssize_t n = source_read(session->source, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
+	ssize_t n = read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
 
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
@@ -300,7 +338,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	struct source_mark mark;
 	size_t len = within_limit(r, room), taken;
 	int64_t now = units_monotonic_ns();
-	ssize_t n = source_read(session->source, data, len, next_turn(r, now), &mark);
+	ssize_t n = read_device(session, data, len, next_turn(r, now), &mark);
 
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
@@ -377,8 +415,13 @@ static void empty_device(struct reader *r)
 static int start_source(struct reader *r)
 {
 	struct session *session = r->session;
-	int ret = source_start(session->source);
-	int64_t now = units_monotonic_ns(), utc, first_utc;
+	int64_t now, utc, first_utc;
+	int ret;
+
+	into_device(session);
+	ret = source_start(session->source);
+	out_of_device(session);
+	now = units_monotonic_ns();
 
 	note_words(r);
 	if (ret < 0) {
@@ -409,7 +452,9 @@ void *reader_main(void *arg)
 	if (start_source(&r) == 0) {
 		set_limits(&r);
 		read_stream(&r);
+		into_device(session);
 		source_stop(session->source);
+		out_of_device(session);
 		empty_device(&r);
 		note_words(&r);
 	}
@@ -420,6 +465,6 @@ void *reader_main(void *arg)
 	/* release: every put comes before this; a writer that sees it and an empty ring is through */
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 	ring_wake_all(session->ring);
-	session_tell_end(session);
+	session_poke(session);
 	return NULL;
 }

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "drivers/units.h"
 #include "recorder/journal.h"
 
 struct segmenter {
 	bool has_checksums;             /* constant */
+	uint64_t rate_bps;              /* constant */
 	bool is_open;                   /* writer */
 	int64_t opened_ns;              /* writer */
 	struct segment open;            /* writer */
@@ -22,7 +24,7 @@ struct segmenter {
 	struct segment pending[SEGMENT_PENDING_MAX];
 };
 
-int segmenter_create(struct segmenter **out, bool has_checksums)
+int segmenter_create(struct segmenter **out, bool has_checksums, uint64_t rate_bps)
 {
 	struct segmenter *s = aligned_alloc(64, (sizeof(*s) + 63) / 64 * 64);
 
@@ -31,6 +33,7 @@ int segmenter_create(struct segmenter **out, bool has_checksums)
 		return -ENOMEM;
 	memset(s, 0, sizeof(*s)); /* also touches the queue's memory, before the recording starts */
 	s->has_checksums = has_checksums;
+	s->rate_bps = rate_bps;
 	s->state = XXH3_createState();
 	if (!s->state) {
 		segmenter_free(s);
@@ -38,6 +41,11 @@ int segmenter_create(struct segmenter **out, bool has_checksums)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+size_t segmenter_bytes(void)
+{
+	return sizeof(struct segmenter);
 }
 
 void segmenter_free(struct segmenter *segmenter)
@@ -111,6 +119,8 @@ int segmenter_add(struct segmenter *segmenter, const struct segment *at, const v
 		rest.bytes -= take;
 		rest.file_offset += take;
 		rest.stream_offset += take;
+		if (segmenter->rate_bps)
+			rest.utc_ns = at->utc_ns + units_time_for(at->bytes - rest.bytes, segmenter->rate_bps);
 	}
 	return 0;
 }

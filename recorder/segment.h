@@ -31,8 +31,15 @@ struct segment {
 	int64_t utc_ns;         /* of the first byte */
 };
 
-/** segmenter_create() - Return: 0; -ENOMEM */
-int segmenter_create(struct segmenter **out, bool has_checksums);
+/**
+ * segmenter_create() - nothing is open
+ * @rate_bps: of the stream: the time of a segment that begins within bytes added at once follows from it; 0 = theirs counts
+ * Return: 0; -ENOMEM.
+ */
+int segmenter_create(struct segmenter **out, bool has_checksums, uint64_t rate_bps);
+
+/** segmenter_bytes() - memory that one takes */
+size_t segmenter_bytes(void);
 
 void segmenter_free(struct segmenter *segmenter);
 

@@ -106,6 +106,10 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		if (ret < 0)
 			return refuse(refusal, status_for_target(ret), ret, "%s", error);
 		session->disk_count = i + 1;
+		if (config->is_index_per_target && disk->target.kind != TARGET_DIRECTORY)
+			return refuse(refusal, EX_USAGE, -EINVAL,
+				      "a directory is wanted, and '%s' means something else; ./%s is the directory of that name",
+				      config->targets[i], config->targets[i]);
 		disk->total_bytes = disk->target.total_bytes;
 		atomic_init(&disk->free_bytes, disk->target.free_bytes);
 		atomic_init(&disk->held_block, RING_NONE);
@@ -121,6 +125,11 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		return refuse(refusal, status_for_target(ret), ret, "%s", error);
 	atomic_init(&session->usable_count, config->target_count);
 	return 0;
+}
+
+static size_t label_bytes(const struct layout_plan *plan)
+{
+	return sizeof(struct block_label) + plan->extent_max * sizeof(struct extent);
 }
 
 static int plan_layout(struct session *session, struct refusal *refusal)
@@ -145,11 +154,81 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 	return ret < 0 ? refuse(refusal, EX_USAGE, ret, "%s", error) : 0;
 }
 
+/* What the ring needs beside its blocks: its own tables, as ring.c has them, those of the segments, and the overflow's block. */
+static size_t table_bytes(const struct session *session)
+{
+	const struct layout_plan *plan = &session->plan;
+	/* a queue's slots are a power of two, and each queue could take every block */
+	uint64_t queues = (session->disk_count + UINT64_C(1)) * 2 * 16;
+	uint64_t label = (label_bytes(plan) + 63) / 64 * 64;
+
+	return plan->block_count * (queues + label + 16) + plan->block_bytes + session->disk_count * segmenter_bytes();
+}
+
+static struct memory_config ring_memory(const struct session *session)
+{
+	return (struct memory_config){
+		.bytes = session->plan.ring_bytes,
+		.table_bytes = table_bytes(session),
+		.numa_node = MEMORY_ANY_NODE,
+		.use_huge_pages = session->config.use_huge_pages,
+		.require_huge_pages = session->config.require_huge_pages,
+		.use_lock = session->config.use_lock,
+	};
+}
+
+static int check_memory(struct session *session, struct refusal *refusal)
+{
+	struct memory_config memory_config = ring_memory(session);
+	int ret = memory_allow(&session->memory, &memory_config);
+
+	return ret < 0 ? refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
+}
+
+/* Nobody asked for just this ring: where it doesn't fit, a smaller one is better than no recording. */
+static int lower_ring(struct session *session, struct refusal *refusal)
+{
+	struct memory_config memory_config = ring_memory(session);
+	uint64_t bytes;
+
+	if (!session->config.is_ring_default || memory_allow(&session->memory, &memory_config) == 0)
+		return 0;
+	bytes = memory_largest(&memory_config);
+	bytes = (bytes - bytes / 16) >> 20 << 20; /* others may take some before we do */
+	if (bytes == 0 || bytes >= session->plan.ring_bytes)
+		return 0; /* check_memory() has the numbers */
+	session->config.ring_bytes = bytes;
+	session_warn(session, "ring lowered to %" PRIu64 " MiB: %s", bytes >> 20, session->memory.error);
+	return plan_layout(session, refusal);
+}
+
+/* With --force what is there is removed, later: all of it must be this recording's own. */
+static int find_existing(const struct session *session, const struct disk *disk, struct refusal *refusal)
+{
+	const struct session_config *config = &session->config;
+	const char *path = disk->target.path;
+	char found[2 * (NAME_MAX + 1)];
+	int ret = config->use_force ?
+			  existing_check(&disk->target, config->name, disk->name_template, found, sizeof(found)) :
+			  existing_find(&disk->target, config->name, disk->name_template, found, sizeof(found));
+
+	if (ret < 0)
+		return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path, strerror(-ret));
+	if (ret == 0)
+		return 0;
+	if (config->use_force)
+		return refuse(refusal, EX_CANTCREAT, -EEXIST,
+			      "%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
+			      path, found, config->name);
+	refusal->is_name_taken = true;
+	return refuse(refusal, EX_CANTCREAT, -EEXIST, "%s/%s exists: recordings are never overwritten", path, found);
+}
+
 static int name_files(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const struct layout_plan *plan = &session->plan;
-	char error[LAYOUT_ERROR_LEN], found[NAME_MAX + 1];
+	char error[LAYOUT_ERROR_LEN];
 
 	if (layout_check_name(config->name, error) < 0)
 		return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
@@ -170,16 +249,9 @@ static int name_files(struct session *session, struct refusal *refusal)
 			layout_default_template(disk->name_template, plan, config->name);
 		if (disk->target.kind != TARGET_DIRECTORY)
 			continue;
-		ret = config->use_force ? 0 : existing_find(&disk->target, config->name, disk->name_template, found,
-							    sizeof(found));
+		ret = find_existing(session, disk, refusal);
 		if (ret < 0)
-			return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s",
-				      disk->target.path, strerror(-ret));
-		refusal->is_name_taken = ret > 0;
-		if (ret > 0)
-			return refuse(refusal, EX_CANTCREAT, -EEXIST,
-				      "%s/%s exists: recordings are never overwritten",
-				      disk->target.path, found);
+			return ret;
 	}
 	return 0;
 }
@@ -197,17 +269,6 @@ static int check_room(struct session *session, struct refusal *refusal)
 			      target->path, strerror(ENOSPC), target->free_bytes, session->plan.block_bytes);
 	}
 	return 0;
-}
-
-static int check_memory(struct session *session, struct refusal *refusal)
-{
-	struct memory_config memory_config = {
-		.bytes = session->plan.ring_bytes,
-		.use_huge_pages = session->config.use_huge_pages,
-	};
-	int ret = memory_allow(&session->memory, &memory_config);
-
-	return ret < 0 ? refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
 }
 
 static int check_config(const struct session_config *config, struct refusal *refusal)
@@ -248,11 +309,13 @@ int session_create(struct session **out, const struct session_config *config, st
 	if (ret == 0)
 		ret = plan_layout(session, refusal);
 	if (ret == 0)
+		ret = lower_ring(session, refusal);
+	if (ret == 0)
 		ret = name_files(session, refusal);
 	if (ret == 0)
-		ret = check_room(session, refusal);
-	if (ret == 0)
 		ret = check_memory(session, refusal);
+	if (ret == 0)
+		ret = check_room(session, refusal);
 	if (ret < 0) {
 		session_free(session);
 		return ret;
@@ -278,22 +341,18 @@ static int find_node(const struct session *session)
 static int make_ring(struct session *session, struct refusal *refusal)
 {
 	const struct layout_plan *plan = &session->plan;
-	struct memory_config memory_config = {
-		.bytes = plan->ring_bytes,
-		.numa_node = find_node(session),
-		.use_huge_pages = session->config.use_huge_pages,
-		.require_huge_pages = session->config.require_huge_pages,
-		.use_lock = session->config.use_lock,
-	};
+	struct memory_config memory_config = ring_memory(session);
 	struct ring_config ring_config = {
 		.block_bytes = plan->block_bytes,
 		.block_count = plan->block_count,
 		.queue_count = session->disk_count,
 		.wake_blocks = WAKE_BLOCKS,
-		.label_bytes = sizeof(struct block_label) + plan->extent_max * sizeof(struct extent),
+		.label_bytes = label_bytes(plan),
 	};
-	int ret = memory_map(&session->memory, &memory_config);
+	int ret;
 
+	memory_config.numa_node = find_node(session);
+	ret = memory_map(&session->memory, &memory_config);
 	if (ret < 0)
 		return refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error);
 	if (session->memory.note[0])
@@ -325,7 +384,7 @@ static int make_sink(struct session *session, struct disk *disk, struct refusal 
 	};
 
 	if (sink_open(&disk->sink, &sink_config) < 0 ||
-	    segmenter_create(&disk->segmenter, session->config.use_checksums) < 0)
+	    segmenter_create(&disk->segmenter, session->config.use_checksums, session->source->rate_bps) < 0)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
 	return 0;
 }
@@ -370,6 +429,12 @@ static int make_journal(struct session *session, struct disk *disk, struct refus
 			      disk->target.path, name, strerror(-ret));
 	}
 	disk->has_directory = session->plan.kind == LAYOUT_VBS;
+	/* its name is safe, whatever is made in it; some file systems can't sync a directory */
+	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
+		ret = -errno;
+		return refuse(refusal, status_for_target(ret), ret, "can't sync directory %s: %s", disk->target.path,
+			      strerror(-ret));
+	}
 	if (!session->journal)
 		return 0;
 	journal_path(path, sizeof(path), session);
@@ -380,29 +445,6 @@ static int make_journal(struct session *session, struct disk *disk, struct refus
 		return refuse(refusal, status_for_target(ret), ret, "can't create journal %s/%s: %s",
 			      disk->target.path, path, strerror(-ret));
 	return 0;
-}
-
-static int make_files(struct session *session, struct refusal *refusal)
-{
-	bool has_files = session->disks[0].target.kind == TARGET_DIRECTORY;
-	int ret = 0;
-
-	if (has_files && session->config.use_journal &&
-	    journal_create(&session->journal, session->disk_count) < 0)
-		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal");
-	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
-		struct disk *disk = &session->disks[i];
-
-		if (has_files && session->config.use_force)
-			ret = existing_remove(&disk->target, session->config.name, disk->name_template);
-		if (ret < 0)
-			return refuse(refusal, EX_CANTCREAT, ret, "can't remove the old recording %s on %s: %s",
-				      session->config.name, disk->target.path, strerror(-ret));
-		ret = make_sink(session, disk, refusal);
-		if (ret == 0 && has_files)
-			ret = make_journal(session, disk, refusal);
-	}
-	return ret;
 }
 
 /* JSON wants UTF-8, paths are bytes: what is not UTF-8 is shown with '?'. */
@@ -430,43 +472,94 @@ static json_t *json_absolute(const char *path)
 	return json;
 }
 
-static void say_start(struct session *session)
+static json_t *describe_targets(const struct session *session)
+{
+	json_t *targets = json_array();
+
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		const struct target *target = &session->disks[i].target;
+		json_t *entry = json_pack("{so so so so}", "path", json_absolute(target->path), "fs_uuid",
+					  json_path(target->fs_uuid), "device", json_path(target->device), "serial",
+					  json_path(target->serial));
+
+		if (json_array_append_new(targets, entry) < 0) { /* one less, and all indices behind it were wrong */
+			json_decref(targets);
+			return NULL;
+		}
+	}
+	return targets;
+}
+
+/* The first line. Readers find their way by it: without it there is no recording. */
+static int say_start(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const struct layout_plan *plan = &session->plan;
 	char utc[UNITS_UTC_LEN], host[256] = "";
-	json_t *targets = json_array(), *line;
+	json_t *line;
 
+	session->armed_ns = units_monotonic_ns();
+	session->armed_utc_ns = units_realtime_ns();
 	gethostname(host, sizeof(host) - 1);
-	for (unsigned i = 0; i < session->disk_count; i++) {
-		const struct target *target = &session->disks[i].target;
-
-		json_array_append_new(targets, json_pack("{so ss so ss}", "path", json_absolute(target->path), "fs_uuid",
-							 target->fs_uuid, "device", json_path(target->device),
-							 "serial", target->serial));
-	}
-	line = json_pack("{ss ss ss ss ss so sI ss ss sI sI sI so so ss sI ss si}", "type", "start", "schema",
-			 JOURNAL_SCHEMA, "name", config->name, "program", config->program, "version", VSIB_VERSION,
-			 "source", json_path(config->source_name), "rate_bps",
+	line = json_pack("{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start", "schema",
+			 JOURNAL_SCHEMA, "name", json_path(config->name), "program", config->program, "version",
+			 VSIB_VERSION, "source", json_path(config->source_name), "rate_bps",
 			 (json_int_t)session->source->rate_bps, "layout",
 			 plan->kind == LAYOUT_VBS ? "vbs" : "raw", "stripe",
 			 plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
 			 (json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes, "file_bytes",
 			 (json_int_t)plan->file_bytes, "template", json_path(session->disks[0].name_template),
-			 "targets", targets, "utc", units_format_utc(utc, session->armed_utc_ns), "monotonic_ns",
-			 (json_int_t)session->armed_ns, "host", host, "pid", (int)getpid());
+			 "targets", describe_targets(session), "utc", units_format_utc(utc, session->armed_utc_ns),
+			 "monotonic_ns", (json_int_t)session->armed_ns, "host", json_path(host), "pid",
+			 (int)getpid());
+	if (!line)
+		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
 	journal_say(session->journal, line);
+	return 0;
+}
+
+/* Looked at again on every target before anything is removed on one: much may have come since the session was made. */
+static int remove_existing(struct session *session, struct refusal *refusal)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
+		ret = find_existing(session, &session->disks[i], refusal);
+	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
+		const struct target *target = &session->disks[i].target;
+
+		ret = existing_remove(target, session->config.name);
+		if (ret < 0)
+			refuse(refusal, EX_CANTCREAT, ret, "can't remove the old recording %s on %s: %s",
+			       session->config.name, target->path, strerror(-ret));
+	}
+	return ret;
+}
+
+/* An old recording is removed as late as can be: what is refused before leaves it alone. */
+static int make_files(struct session *session, struct refusal *refusal)
+{
+	bool has_files = session->disks[0].target.kind == TARGET_DIRECTORY;
+	int ret = 0;
+
+	if (has_files && session->config.use_journal &&
+	    journal_create(&session->journal, session->disk_count) < 0)
+		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal");
+	if (session->journal)
+		ret = say_start(session, refusal);
+	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
+		ret = make_sink(session, &session->disks[i], refusal);
+	if (ret == 0 && has_files && session->config.use_force)
+		ret = remove_existing(session, refusal);
+	for (unsigned i = 0; i < session->disk_count && ret == 0 && has_files; i++)
+		ret = make_journal(session, &session->disks[i], refusal);
+	return ret;
 }
 
 /* The first line goes to every disk now: a disk that doesn't even take that is found before the source starts. */
 static int begin_journal(struct session *session, struct refusal *refusal)
 {
-	if (!session->journal)
-		return 0;
-	session->armed_ns = units_monotonic_ns();
-	session->armed_utc_ns = units_realtime_ns();
-	say_start(session);
-	for (unsigned i = 0; i < session->disk_count; i++) {
+	for (unsigned i = 0; i < session->disk_count && session->journal; i++) {
 		int ret = journal_flush(session->journal, i);
 
 		if (ret < 0)
@@ -555,6 +648,8 @@ void session_free(struct session *session)
 	free(session->disks);
 	for (unsigned i = 0; i < session->warning_count; i++)
 		free(session->warnings[i]);
+	for (unsigned i = 0; i < session->event_count; i++)
+		free(session->events[i]);
 	pthread_mutex_destroy(&session->lock);
 	free(session);
 }

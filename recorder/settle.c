@@ -10,6 +10,9 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/lanes.h"
+
+#define JOURNAL_NS (INT64_C(20) * UNITS_NS_PER_S)
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
 
@@ -60,8 +63,7 @@ static bool have_keepers_settled(const struct session *session)
 	return true;
 }
 
-/* Nothing changes any more: all threads are through but for the journal's last line. */
-static bool is_settled(const struct session *session)
+bool session_is_settled(const struct session *session)
 {
 	return session_has_ended(session) && have_keepers_settled(session);
 }
@@ -106,29 +108,57 @@ static void write_off_queues(struct session *session)
 	}
 }
 
+static void pause_a_moment(void)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
 /*
  * Takes the account of a disk over from its writer; false: the writer has ended. A writer that no disk holds is between two calls: it
- * ends, or comes to the next one, in a moment.
+ * ends, or comes to the next one, in a moment, for nothing else can hold it.
  */
 static bool take_over(struct disk *disk)
 {
-	int64_t deadline = units_monotonic_ns() + UNITS_NS_PER_S / 2;
-
 	while (!atomic_load_explicit(&disk->has_ended, memory_order_acquire)) {
-		struct timespec pause = { .tv_nsec = 1000000 };
 		int grip = GRIP_DISK;
 
 		/* acquire: pairs with into_disk() */
 		if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_SUPERVISOR, memory_order_acq_rel,
 							    memory_order_relaxed))
 			return true;
-		if (units_monotonic_ns() > deadline) {
-			atomic_store_explicit(&disk->grip, GRIP_SUPERVISOR, memory_order_release);
-			return true;
-		}
-		nanosleep(&pause, NULL);
+		pause_a_moment();
 	}
 	return false;
+}
+
+/*
+ * A reader that a device holds, deaf to signals: its stream ends here, with what came before that call. Its open runs end too, so
+ * that healthy disks can finish. If it ever comes back it ends on the spot (reader.c).
+ */
+static void take_reader_over(struct session *session)
+{
+	int grip = GRIP_DEVICE;
+
+	while (!atomic_load_explicit(&session->has_stream_ended, memory_order_acquire)) {
+		if (!session->has_reader)
+			return;
+		/* acquire: pairs with into_device(): lanes and counters are ours now */
+		if (atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_TAKEN,
+							    memory_order_acq_rel, memory_order_relaxed)) {
+			session_event(session, "reader-held", -1, "the reader is held by %s; the stream ends here",
+				      session->source->name);
+			lanes_finish(session->lanes);
+			atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(), memory_order_relaxed);
+			atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
+			ring_wake_all(session->ring);
+			return;
+		}
+		grip = GRIP_DEVICE;
+		session_nudge(session);
+		pause_a_moment();
+	}
 }
 
 /*
@@ -245,21 +275,23 @@ static bool join_all(struct session *session, int64_t deadline_ns)
 bool session_end(struct session *session, int64_t patience_ns)
 {
 	int64_t deadline = units_monotonic_ns() + patience_ns;
-	bool has_ended = wait_until(session, is_settled, deadline - patience_ns / 4);
+	bool has_ended = wait_until(session, session_is_settled, deadline - patience_ns / 2);
 
-	if (!has_ended) { /* who only waits for a disk that is held can finish */
+	if (!has_ended) { /* who only waits for a device or a disk that is held can finish */
+		take_reader_over(session);
 		atomic_store_explicit(&session->is_over, true, memory_order_release);
 		ring_wake_all(session->ring);
-		has_ended = wait_until(session, is_settled, deadline);
+		has_ended = wait_until(session, session_is_settled, deadline);
 	}
 	take_times(session);
-	write_off_queues(session);
+	/* disks first: a writer that comes back now hands its runs to a queue */
 	for (unsigned i = 0; i < session->disk_count && !has_ended; i++)
 		write_off_disk(session, &session->disks[i]);
+	write_off_queues(session);
 	check_account(session);
 	say_end(session);
-	/* keepers that are free write the last line; those that are held have had their time */
-	return join_all(session, units_monotonic_ns() + (has_ended ? patience_ns : UNITS_NS_PER_S / 2));
+	/* the journal's last line: a slow disk gets time for it, one that is held has had its own */
+	return join_all(session, units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4));
 }
 
 static bool was_limit_missed(const struct session *session)

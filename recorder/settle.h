@@ -14,6 +14,9 @@
 
 #include "recorder/state.h"
 
+/** session_is_settled() - reader and writers are through and everything is durable or lost; any thread */
+bool session_is_settled(const struct session *session);
+
 /**
  * session_end() - join what can be joined, account for what is left, write the journal's last line
  * @patience_ns: how long to wait for threads that a disk holds

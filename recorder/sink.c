@@ -16,20 +16,24 @@
 #include <unistd.h>
 
 #define SINK_ERROR_LEN  1024
-#define GROW_BYTES      (UINT64_C(256) << 20)   /* an endless file is preallocated in such steps */
+#define GROW_BYTES      (UINT64_C(256) << 20)   /* a step of preallocation: endless files, and those larger than the free space */
+#define ALLOCATE_MAX    ((uint64_t)INT64_MAX / LAYOUT_ALIGN * LAYOUT_ALIGN)     /* what an off_t can say, in whole pages */
 
 struct sink {
 	struct sink_config config;      /* constant */
 	const struct sink_io *io;       /* constant */
 	pthread_mutex_t lock;           /* guards fd against the keeper's sync while it changes, and the syncs' error */
 	int fd;                         /* -1 = no file */
+	int directory_fd;               /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
 	char name[LAYOUT_NAME_LEN];     /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
 	uint64_t size;                  /* true bytes in the file */
 	uint64_t written_back;          /* buffered: up to here write-back has been waited for */
 	uint64_t allocated;             /* preallocated up to here */
-	bool is_entry_durable;          /* the open file's directory entry is on the disk */
+	bool is_stepwise;               /* the open file is preallocated step by step, not as a whole */
+	bool is_part;                   /* the open file is still named .part */
+	bool is_entry_durable;          /* a sync of the open file succeeded: its directory entry is on the disk */
 	bool is_direct;                 /* of the open file */
 	bool can_direct;                /* of this target, as far as we know */
 	bool can_allocate;
@@ -157,7 +161,7 @@ int sink_open(struct sink **out, const struct sink_config *config)
 		return -ENOMEM;
 	sink->config = *config;
 	sink->io = config->io ? config->io : &sink_system_io;
-	sink->fd = -1;
+	sink->fd = sink->directory_fd = -1;
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
 	pthread_mutex_init(&sink->lock, NULL);
@@ -169,6 +173,8 @@ void sink_close(struct sink *sink)
 	if (!sink)
 		return;
 	sink_leave_file(sink);
+	if (sink->directory_fd >= 0 && sink->directory_fd != sink->config.target->dir_fd)
+		close(sink->directory_fd);
 	pthread_mutex_destroy(&sink->lock);
 	free(sink);
 }
@@ -201,34 +207,75 @@ uint64_t sink_file_bytes(const struct sink *sink)
 /* The name the open file has now. */
 static const char *present_name(const struct sink *sink, char *buf)
 {
-	snprintf(buf, LAYOUT_NAME_LEN + 8, "%s%s", sink->name, sink->config.is_part_first ? ".part" : "");
+	snprintf(buf, LAYOUT_NAME_LEN + 8, "%s%s", sink->name, sink->is_part ? ".part" : "");
 	return buf;
 }
 
-static void set_fd(struct sink *sink, int fd)
+/* Called with the lock held. */
+static void close_fd(struct sink *sink)
 {
-	pthread_mutex_lock(&sink->lock);
 	if (sink->fd >= 0)
 		close(sink->fd);
-	sink->fd = fd;
+	sink->fd = -1;
 	sink->is_entry_durable = false;
+}
+
+static void close_file(struct sink *sink)
+{
+	pthread_mutex_lock(&sink->lock);
+	close_fd(sink);
 	pthread_mutex_unlock(&sink->lock);
 }
 
-/*
- * Sets the size and gets the space in one go. No space for all of it is no error here: the write that
- * really has no room will say so.
- */
-static void preallocate(struct sink *sink, uint64_t end)
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
 {
+	return (bytes + unit - 1) / unit * unit;
+}
+
+/* As far as the file may be preallocated. Whole pages, because the last write may be padded. */
+static uint64_t expected_end(const struct sink *sink)
+{
+	uint64_t file_bytes = sink->config.file_bytes;
+
+	if (file_bytes == 0)
+		return ALLOCATE_MAX;
+	if (file_bytes <= sink->base)
+		return 0;
+	file_bytes -= sink->base;
+	return file_bytes < ALLOCATE_MAX ? round_up(file_bytes, LAYOUT_ALIGN) : ALLOCATE_MAX;
+}
+
+/* Sets the size and gets the space in one go. Return: 0, also when the file system can't do that at all; -errno. */
+static int preallocate(struct sink *sink, uint64_t end)
+{
+	int code;
+
 	if (!sink->can_allocate || end <= sink->allocated)
-		return;
-	if (sink->io->allocate(sink->io, sink->fd, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0)
+		return 0;
+	if (sink->io->allocate(sink->io, sink->fd, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0) {
 		sink->allocated = end;
-	else if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG && errno != EINTR)
-		sink->can_allocate = false; /* a file system that can't: exfat, jfs, some FUSE */
-	else if (errno != EINTR)
-		sink->allocated = UINT64_MAX; /* don't ask again for this file */
+		return 0;
+	}
+	code = errno;
+	if (code == EINTR)
+		return -code;
+	if (code != ENOSPC && code != EDQUOT && code != EFBIG) {
+		sink->can_allocate = false; /* exfat, jfs, some FUSE */
+		return 0;
+	}
+	/* ext4 keeps what it got before the space ran out. If it can't be given back, the end of the file does it. */
+	sink->io->cut(sink->io, sink->fd, (off_t)(sink->allocated > sink->size ? sink->allocated : sink->size));
+	return -code;
+}
+
+/* No space for the whole step is no error here: the write that really has no room will say so. */
+static void preallocate_step(struct sink *sink, uint64_t needed)
+{
+	uint64_t end = round_up(needed, GROW_BYTES), last = expected_end(sink);
+	int ret = preallocate(sink, end < last ? end : last);
+
+	if (ret < 0 && ret != -EINTR)
+		sink->is_stepwise = false; /* don't ask again for this file */
 }
 
 static int open_new(struct sink *sink, const char *name)
@@ -248,10 +295,34 @@ static int open_new(struct sink *sink, const char *name)
 	return sink->io->open(sink->io, dir, name, flags);
 }
 
+/*
+ * The directory of the files, which may lie one below the target; made after sink_open(), so opened with the first file. It stays
+ * open: a sync must not fail because the process is out of descriptors.
+ */
+static int open_directory(struct sink *sink)
+{
+	char parent[LAYOUT_NAME_LEN], *slash;
+
+	if (sink->directory_fd >= 0)
+		return 0;
+	snprintf(parent, sizeof(parent), "%s", sink->name);
+	slash = strrchr(parent, '/');
+	if (!slash) {
+		sink->directory_fd = sink->config.target->dir_fd;
+		return 0;
+	}
+	*slash = '\0';
+	sink->directory_fd =
+		openat(sink->config.target->dir_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sink->directory_fd < 0)
+		return fail(sink, errno, "can't open %s/%s", sink->config.target->path, parent);
+	return 0;
+}
+
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 {
 	char name[LAYOUT_NAME_LEN + 8];
-	int fd;
+	int fd, ret;
 
 	assert(sink->fd < 0);
 	sink->number = number;
@@ -262,15 +333,19 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 		return 0;
 	}
 	layout_file_name(sink->name, sink->config.name_template, number, base);
+	sink->is_part = sink->config.is_part_first;
+	ret = open_directory(sink);
+	if (ret < 0)
+		return ret;
 	fd = open_new(sink, present_name(sink, name));
 	if (fd < 0)
 		return fail(sink, errno, "can't create %s/%s", sink->config.target->path, name);
 	sink->is_direct = sink->can_direct;
-	set_fd(sink, fd);
-	if (sink->config.file_bytes > base)
-		/* whole pages, because the last write may be padded */
-		preallocate(sink, (sink->config.file_bytes - base + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN *
-					  LAYOUT_ALIGN);
+	pthread_mutex_lock(&sink->lock);
+	sink->fd = fd;
+	pthread_mutex_unlock(&sink->lock);
+	/* one endless file, or no space for all of it: in steps */
+	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
 	return 0;
 }
 
@@ -330,12 +405,12 @@ static void bound_dirty(struct sink *sink, uint64_t offset, size_t bytes)
 
 static int write_file(struct sink *sink, char *data, size_t bytes, size_t room)
 {
-	size_t padded = (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
+	size_t padded = round_up(bytes, LAYOUT_ALIGN);
 	int ret;
 
 	assert(sink->fd >= 0);
-	if (sink->config.file_bytes == 0)
-		preallocate(sink, (sink->size + padded + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES);
+	if (sink->is_stepwise)
+		preallocate_step(sink, sink->size + padded);
 	if (sink->is_direct && (sink->size % LAYOUT_ALIGN || padded > room))
 		stop_direct(sink); /* behind a short piece in mid-file: the rest of this file is buffered */
 	if (sink->is_direct && padded > bytes)
@@ -382,44 +457,36 @@ int sink_write(struct sink *sink, void *data, size_t bytes, size_t room)
 	}
 }
 
-/* Makes the directory entry durable; the file may lie one directory below the target. */
-static int sync_directory(struct sink *sink)
+/* These are called with the lock held. */
+static int sync_data(struct sink *sink)
 {
-	char parent[LAYOUT_NAME_LEN], *slash;
-	int fd, ret = 0;
-
-	snprintf(parent, sizeof(parent), "%s", sink->name);
-	slash = strrchr(parent, '/');
-	if (slash)
-		*slash = '\0';
-	fd = openat(sink->config.target->dir_fd, slash ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (sink->io->sync_directory(sink->io, fd) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
+	while (sink->io->sync(sink->io, sink->fd) < 0)
+		if (errno != EINTR)
+			return fail_sync(sink, errno, "%s/%s is not safely on disk: fdatasync",
+					 sink->config.target->path, sink->name);
+	return 0;
 }
 
-/* Called with the lock held. */
+static int sync_directory(struct sink *sink)
+{
+	if (sink->io->sync_directory(sink->io, sink->directory_fd) < 0)
+		return fail_sync(sink, errno, "the directory of %s/%s is not safely on disk",
+				 sink->config.target->path, sink->name);
+	return 0;
+}
+
 static int sync_open_file(struct sink *sink)
 {
 	int ret;
 
 	if (sink->fd < 0)
 		return 0;
-	while (sink->io->sync(sink->io, sink->fd) < 0)
-		if (errno != EINTR)
-			return fail_sync(sink, errno, "%s/%s is not safely on disk: fdatasync",
-					 sink->config.target->path, sink->name);
-	if (sink->is_entry_durable)
-		return 0;
+	ret = sync_data(sink);
+	if (ret < 0 || sink->is_entry_durable)
+		return ret;
 	ret = sync_directory(sink);
-	if (ret < 0)
-		return fail_sync(sink, -ret, "the directory of %s/%s is not safely on disk",
-				 sink->config.target->path, sink->name);
-	sink->is_entry_durable = true;
-	return 0;
+	sink->is_entry_durable = ret == 0;
+	return ret;
 }
 
 int sink_sync(struct sink *sink)
@@ -435,38 +502,33 @@ int sink_sync(struct sink *sink)
 	return ret;
 }
 
-/* The true size, and all of it on the disk. Closes the file; what went wrong is known before the keeper can find none open. */
+/*
+ * The true size, and all of it on the disk. Called with the lock held. The size is set whatever became of earlier syncs: that
+ * promises nothing, and nobody wants the zeros behind the end.
+ */
 static int seal(struct sink *sink)
 {
-	int ret;
+	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
 
-	pthread_mutex_lock(&sink->lock);
-	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
-	if (ret == 0 && sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0)
+	if (sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0 && ret == 0)
 		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes", sink->config.target->path,
 				sink->name, sink->size);
-	if (ret == 0)
-		ret = sync_open_file(sink);
-	close(sink->fd);
-	sink->fd = -1;
-	pthread_mutex_unlock(&sink->lock);
-	return ret;
+	if (ret < 0)
+		return ret;
+	/* the directory is synced when it has the final name */
+	return sink->is_part ? sync_data(sink) : sync_open_file(sink);
 }
 
 /* Called with the lock held. */
 static int give_name(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
-	int ret;
 
 	if (sink->io->rename(sink->io, sink->config.target->dir_fd, present_name(sink, name), sink->name) < 0)
 		return fail_sync(sink, errno, "can't rename %s/%s to its final name", sink->config.target->path,
 				 name);
-	ret = sync_directory(sink);
-	if (ret < 0)
-		return fail_sync(sink, -ret, "the directory of %s/%s is not safely on disk",
-				 sink->config.target->path, sink->name);
-	return 0;
+	sink->is_part = false;
+	return sync_directory(sink);
 }
 
 int sink_finish_file(struct sink *sink)
@@ -477,11 +539,13 @@ int sink_finish_file(struct sink *sink)
 		return 0;
 	if (sink->fd < 0)
 		return atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* the caller has the sentence already */
-	ret = seal(sink);
-	if (ret < 0 || !sink->config.is_part_first)
-		return ret;
+	/* in one go: a keeper that finds no file open believes that all of it is on the disk, its name too */
 	pthread_mutex_lock(&sink->lock);
-	ret = give_name(sink);
+	ret = seal(sink);
+	if (ret == 0 && sink->is_part)
+		ret = give_name(sink);
+	if (ret == 0)
+		close_fd(sink);
 	pthread_mutex_unlock(&sink->lock);
 	return ret;
 }
@@ -501,16 +565,26 @@ int sink_cut_file(struct sink *sink, uint64_t bytes)
 void sink_abandon_file(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
+	bool has_promise;
 
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return;
-	set_fd(sink, -1);
+	pthread_mutex_lock(&sink->lock);
+	has_promise = sink->is_entry_durable;
+	pthread_mutex_unlock(&sink->lock);
+	if (has_promise) {
+		sink_leave_file(sink);
+		return;
+	}
+	close_file(sink);
 	unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
 }
 
 void sink_leave_file(struct sink *sink)
 {
-	set_fd(sink, -1);
+	if (sink->fd >= 0) /* what is preallocated, padded or half written behind its end */
+		sink->io->cut(sink->io, sink->fd, (off_t)sink->size);
+	close_file(sink);
 }
 
 const char *sink_io_name(const struct sink *sink)

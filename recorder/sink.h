@@ -8,7 +8,8 @@
  *          last piece that is no multiple of 4096 bytes is written padded and the file cut to its true size. Where O_DIRECT is
  *          refused, or asked not to be used, writes are buffered with at most SINK_DIRTY_BYTES dirty at any time.
  *          A file that will be finished is "<name>.part" until then; a single endless file has its name at once.
- *          Space is preallocated with the size set, since extending direct writes are synchronous on ext4.
+ *          Space is preallocated with the size set, since extending direct writes are synchronous on ext4: all of a file that
+ *          will be finished, or where that is more than there is, like an endless one, in steps.
  * Durable: after sink_sync() all that was written to the open file is on the disk; after sink_finish_file() the file with its
  *          true size, final name and directory entry is. A sync that fails is never repeated into a success.
  * Threads: the disk's writer thread; sink_sync() also from its keeper thread at the same time.
@@ -57,7 +58,7 @@ struct sink_config {
 /** sink_open() - nothing is created yet. Return: 0; -ENOMEM. */
 int sink_open(struct sink **out, const struct sink_config *config);
 
-/** sink_close() - closes an open file as it is, without finishing it; NULL is fine */
+/** sink_close() - leaves an open file, see sink_leave_file(), without finishing it; NULL is fine */
 void sink_close(struct sink *sink);
 
 /** sink_has_files() - false for null: and stdout: nothing to finish, sync or name */
@@ -93,7 +94,9 @@ int sink_write(struct sink *sink, void *data, size_t bytes, size_t room);
 int sink_sync(struct sink *sink);
 
 /**
- * sink_finish_file() - true size, sync, final name, directory; the file is closed in any case
+ * sink_finish_file() - true size, sync, final name, directory; then the file is closed
+ *
+ * On an error it has its true size, as far as the disk allows, and stays open, unfinished: to be cut, left or abandoned.
  * Return: 0 or -errno; with no file open, the error of an earlier sync or finish.
  */
 int sink_finish_file(struct sink *sink);
@@ -101,10 +104,14 @@ int sink_finish_file(struct sink *sink);
 /** sink_cut_file() - forget what was written behind @bytes of the open file. Return: 0 or -errno. */
 int sink_cut_file(struct sink *sink, uint64_t bytes);
 
-/** sink_abandon_file() - close and remove the unfinished file; best effort */
+/**
+ * sink_abandon_file() - close and remove the unfinished file, under whichever name it has by now; best effort
+ *
+ * A file of which a sync has succeeded is left instead: nobody else may have what was promised there.
+ */
 void sink_abandon_file(struct sink *sink);
 
-/** sink_leave_file() - close the file under the name it has now, without any promise */
+/** sink_leave_file() - cut the file to its true size and close it under the name it has now, without any promise */
 void sink_leave_file(struct sink *sink);
 
 /** sink_io_name() - "direct" or "buffered": how it is really done; "none" for null:, "stream" for stdout */

@@ -44,7 +44,7 @@ void session_nudge(struct session *session)
 	}
 }
 
-void session_tell_end(struct session *session)
+void session_poke(struct session *session)
 {
 	uint64_t one = 1;
 
@@ -97,22 +97,40 @@ int64_t session_utc(const struct session *session, int64_t monotonic_ns)
 
 static void tell(struct session *session, const char *text, bool is_kept)
 {
-	pthread_mutex_lock(&session->lock);
-	if (session->on_event)
-		session->on_event(session->event_context, text);
-	if (!is_kept)
-		goto out;
-	for (unsigned i = 0; i < session->warning_count; i++)
-		if (strcmp(session->warnings[i], text) == 0)
-			goto out;
-	if (session->warning_count < SESSION_WARNING_MAX) {
-		char *copy = strdup(text);
+	char *copy = strdup(text);
 
+	pthread_mutex_lock(&session->lock);
+	if (copy && session->event_count < SESSION_EVENT_MAX) {
+		session->events[session->event_count++] = copy;
+	} else {
+		session->hidden_count++;
+		free(copy);
+	}
+	for (unsigned i = 0; i < session->warning_count && is_kept; i++)
+		is_kept = strcmp(session->warnings[i], text) != 0;
+	if (is_kept && session->warning_count < SESSION_WARNING_MAX) {
+		copy = strdup(text);
 		if (copy)
 			session->warnings[session->warning_count++] = copy;
 	}
-out:
 	pthread_mutex_unlock(&session->lock);
+	session_poke(session);
+}
+
+char *session_take_event(struct session *session, uint64_t *hidden_count)
+{
+	char *text = NULL;
+
+	pthread_mutex_lock(&session->lock);
+	*hidden_count = session->hidden_count;
+	session->hidden_count = 0;
+	if (session->event_count > 0) {
+		text = session->events[0];
+		session->event_count--;
+		memmove(session->events, session->events + 1, session->event_count * sizeof(session->events[0]));
+	}
+	pthread_mutex_unlock(&session->lock);
+	return text;
 }
 
 void session_warn(struct session *session, const char *format, ...)

@@ -34,6 +34,7 @@
 
 #define SESSION_ERROR_LEN     2048
 #define SESSION_WARNING_MAX   64
+#define SESSION_EVENT_MAX     64
 #define SESSION_HISTOGRAM     14
 
 enum overflow_policy { OVERFLOW_AUTO, OVERFLOW_DROP, OVERFLOW_WAIT, OVERFLOW_STOP };
@@ -66,6 +67,7 @@ struct session_config {
 	enum stripe_policy stripe;
 	const char *name_template;      /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
+	bool is_ring_default;           /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	bool use_direct, use_checksums, use_journal, allow_same_device, use_force;
 	bool use_huge_pages, require_huge_pages, use_lock;
@@ -79,6 +81,7 @@ struct session_config {
 
 /* Who may change a disk's account: its writer; nobody, while the disk holds the writer; the supervisor, who took it over for good. */
 enum disk_grip { GRIP_WRITER, GRIP_DISK, GRIP_SUPERVISOR };
+enum reader_grip { GRIP_READER, GRIP_DEVICE, GRIP_TAKEN };
 
 enum disk_state { DISK_OK, DISK_FULL, DISK_FAILED, DISK_STUCK, DISK_READONLY };
 
@@ -130,6 +133,7 @@ struct disk {
 	_Atomic uint32_t held_block;    /* first block it owns; RING_NONE = none */
 	_Atomic uint64_t open_offset;   /* stream offset of its open segment */
 	pthread_mutex_t settle_lock;    /* keeper settles, or the supervisor writes off: not both */
+	_Atomic bool is_left;           /* writer: its queue is not served any more, see ring_rescue() */
 	bool is_written_off;
 	char error[SESSION_ERROR_LEN];
 };
@@ -137,6 +141,7 @@ struct disk {
 /* What the reader says about a block; the writer that owns the block reads it. */
 struct extent {
 	uint64_t stream_offset;
+	int64_t utc_ns;                 /* of its first byte */
 	uint32_t at;                    /* in the block */
 	uint32_t bytes;
 };
@@ -144,7 +149,6 @@ struct extent {
 struct block_label {
 	uint64_t file_number;
 	uint64_t file_offset;           /* of the block in its file */
-	int64_t utc_ns;                 /* of the first byte */
 	bool is_file_end;               /* nothing follows in this file */
 	uint32_t extent_count;
 	struct extent extents[];        /* layout_plan.extent_max */
@@ -178,6 +182,7 @@ struct session {
 	_Atomic int64_t longest_fill_ns;/* reader: longest time from one full block to the next */
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns;      /* reader: time a source that can wait had to */
+	_Atomic int reader_grip;        /* enum reader_grip: who may touch lanes and the reader's counters */
 	_Atomic bool has_stream_ended;  /* reader: released after the last put */
 	_Atomic int reader_cpu, reader_policy;
 	_Atomic int stop_reason;        /* first one wins */
@@ -191,12 +196,13 @@ struct session {
 	int64_t ended_ns;               /* supervisor: all durable */
 	int64_t sync_ns;                /* supervisor: from the last write to that */
 
-	pthread_mutex_t lock;           /* guards error and warnings */
+	pthread_mutex_t lock;           /* guards what follows; held for memory work only */
 	char error[SESSION_ERROR_LEN];  /* why it ended badly; "" */
 	char *warnings[SESSION_WARNING_MAX];
 	unsigned warning_count;
-	void (*on_event)(void *context, const char *text);      /* called by any thread, lock held */
-	void *event_context;
+	char *events[SESSION_EVENT_MAX];        /* to be shown: session_take_event() */
+	unsigned event_count;
+	uint64_t hidden_count;          /* events there was no room for */
 };
 
 /** session_stop() - end the stream now, write what is in the ring; idempotent, any thread */
@@ -208,8 +214,8 @@ void session_abort(struct session *session);
 /** session_nudge() - interrupt a reader that the kernel holds in a read; repeat until it has ended */
 void session_nudge(struct session *session);
 
-/** session_tell_end() - a thread has ended: wakes the supervisor, who polls wake_fd. For reader and writers */
-void session_tell_end(struct session *session);
+/** session_poke() - wakes the supervisor, who polls wake_fd: a thread has ended, or there is something to show */
+void session_poke(struct session *session);
 
 /** session_has_ended() - all threads but the keepers are through */
 bool session_has_ended(const struct session *session);
@@ -222,7 +228,8 @@ struct account_sum session_sum(const struct session *session);
 int64_t session_utc(const struct session *session, int64_t monotonic_ns);
 
 /**
- * session_warn() - show the user a sentence at once, and keep it for the report (each text once); any thread
+ * session_warn() - a sentence for the user at once, and for the report (each text once); any thread. Only the supervisor prints:
+ *                  a terminal that is stopped must not stop a reader or a writer.
  * session_event() - the same and a journal line; @target < 0: the whole recording
  * session_notice() - only show it: what is told elsewhere in the report, a gap for instance
  */
@@ -230,6 +237,12 @@ void session_notice(struct session *session, const char *format, ...) __attribut
 void session_warn(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_event(struct session *session, const char *event, int target, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/**
+ * session_take_event() - the oldest sentence to be shown, to be freed by the caller; NULL when there is none
+ * @hidden_count: how many there was no room for since the last call
+ */
+char *session_take_event(struct session *session, uint64_t *hidden_count);
 
 /** session_gap() - note a loss in account and journal; any thread */
 void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes, enum gap_cause cause,

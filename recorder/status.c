@@ -2,6 +2,7 @@
 #include "recorder/status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +18,26 @@
 
 struct status {
 	int fd;
+	int spare;      /* given up to turn somebody away when there is no other descriptor left */
 	struct sockaddr_un address;
 };
+
+static int dup_spare(const struct status *status)
+{
+	return fcntl(status->fd, F_DUPFD_CLOEXEC, 0);
+}
 
 int status_open(struct status **out, const char *name, char *why)
 {
 	struct status *status = calloc(1, sizeof(*status));
-	char dir[PATH_MAX];
+	char dir[PATH_MAX] = "";
 	int ret;
 
 	*out = NULL;
-	if (!status)
+	if (!status) {
+		snprintf(why, 256, "vsib-status can't look at this recorder: %s", strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	ret = runtime_dir(dir, sizeof(dir), true);
 	if (ret == 0)
 		ret = runtime_address(&status->address, dir, name, host_pid());
@@ -46,6 +55,7 @@ int status_open(struct status **out, const char *name, char *why)
 		close(status->fd);
 		goto fail;
 	}
+	status->spare = dup_spare(status);
 	*out = status;
 	return 0;
 fail:
@@ -59,11 +69,26 @@ int status_fd(const struct status *status)
 	return status ? status->fd : -1;
 }
 
+/* Nobody accepted stays at the socket, which would stay readable, and the supervisor would do nothing else any more. */
+static void turn_away(struct status *status)
+{
+	int fd;
+
+	if (status->spare >= 0)
+		close(status->spare);
+	fd = accept4(status->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	status->spare = dup_spare(status);
+}
+
 void status_answer(struct status *status, json_t *snapshot)
 {
 	char *text = snapshot ? json_dumps(snapshot, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 	int room = ANSWER_BYTES, fd = accept4(status->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		turn_away(status);
 	json_decref(snapshot);
 	if (fd >= 0 && text) {
 		struct iovec parts[2] = {
@@ -86,5 +111,7 @@ void status_close(struct status *status)
 		return;
 	unlink(status->address.sun_path);
 	close(status->fd);
+	if (status->spare >= 0)
+		close(status->spare);
 	free(status);
 }

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/host.h"
 #include "recorder/progress.h"
 #include "recorder/status.h"
 
 #define TICK_NS         UNITS_NS_PER_S
 #define LOOK_MS         50                              /* between looks while the session is ending */
 #define PROGRESS_NS     (INT64_C(60) * UNITS_NS_PER_S)  /* a drain without any progress for so long is given up */
-#define LAST_DISK_NS    (INT64_C(3) * UNITS_NS_PER_S / 2)
-#define END_NS          (INT64_C(3) * UNITS_NS_PER_S / 2)
+#define LAST_DISK_NS    (UNITS_NS_PER_S / 2)            /* the last disk is gone: 2 s in all, with END_NS */
+#define END_NS          UNITS_NS_PER_S
 
 struct supervisor {
 	struct session *session;
@@ -26,6 +27,7 @@ struct supervisor {
 	int64_t next_tick_ns;
 	int64_t first_signal_ns;        /* 0 = none yet */
 	int64_t stopping_ns;            /* since when the session is stopping; 0 = it isn't */
+	int64_t diskless_ns;            /* since when no disk can be written to; 0 = some can */
 	uint64_t drained_bytes;         /* accepted and durable when progress was seen last */
 	int64_t drained_ns;
 };
@@ -34,12 +36,7 @@ int supervise_signals(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGUSR1);
+	host_signals(&set);
 	if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
 		return -EINVAL;
 	signal(SIGPIPE, SIG_IGN);
@@ -82,8 +79,11 @@ static bool may_wait(struct supervisor *s, int64_t now)
 	}
 	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return false;
-	if (atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0)
-		return now - s->stopping_ns < LAST_DISK_NS;
+	if (atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0) {
+		if (s->diskless_ns == 0)
+			s->diskless_ns = now;
+		return now - s->diskless_ns < LAST_DISK_NS;
+	}
 	for (unsigned i = 0; i < session->disk_count; i++)
 		bytes += account_get(&session->disks[i].accepted_bytes);
 	if (bytes != s->drained_bytes) {
@@ -110,6 +110,7 @@ static void wait_and_serve(struct supervisor *s, int64_t now)
 		return;
 	if (polls[2].revents && read(s->session->wake_fd, &ends, sizeof(ends)) < 0)
 		return;
+	progress_events(s->progress);
 	if (polls[0].revents)
 		take_signals(s);
 	if (polls[1].revents)
@@ -121,7 +122,7 @@ static void stay(struct supervisor *s)
 	int64_t now = units_monotonic_ns();
 
 	s->next_tick_ns = now + TICK_NS;
-	while (!session_has_ended(s->session) && may_wait(s, now)) {
+	while (!session_is_settled(s->session) && may_wait(s, now)) {
 		wait_and_serve(s, now);
 		now = units_monotonic_ns();
 		if (s->stopping_ns)
@@ -148,6 +149,7 @@ int supervise(struct session *session, int signal_fd, enum live_mode mode, int64
 		session_notice(session, "%s", why);
 	if (mode != LIVE_NONE)
 		progress_armed(s.progress);
+	progress_events(s.progress);
 	if (session->source->note[0]) {
 		session_warn(session, "%s", session->source->note);
 		session->source->note[0] = '\0'; /* from here on it is the reader's */
@@ -157,6 +159,7 @@ int supervise(struct session *session, int signal_fd, enum live_mode mode, int64
 		stay(&s);
 		ret = session_end(session, END_NS);
 	}
+	progress_events(s.progress);
 	progress_clear(s.progress);
 	status_close(s.status);
 	progress_free(s.progress);

@@ -22,8 +22,14 @@
  */
 static void into_disk(struct disk *disk)
 {
+	int grip = GRIP_WRITER;
+
 	/* release: whoever takes over sees all that we have counted */
-	atomic_store_explicit(&disk->grip, GRIP_DISK, memory_order_release);
+	if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_DISK, memory_order_release,
+						    memory_order_relaxed))
+		return;
+	assert(grip == GRIP_SUPERVISOR);
+	pthread_exit(NULL);
 }
 
 static void out_of_disk(struct disk *disk)
@@ -119,7 +125,7 @@ static void note_extents(struct disk *disk, uint32_t block, uint64_t file_offset
 			.file_offset = file_offset + extent->at,
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
-			.utc_ns = label->utc_ns,
+			.utc_ns = extent->utc_ns,
 		};
 		int ret = segmenter_add(disk->segmenter, &at, data + extent->at, now);
 
@@ -263,6 +269,22 @@ static void abandon_file(struct disk *disk)
 }
 
 /*
+ * The others get the run and all that waits for this disk, before it is touched again: it may hold us for ever. What is durable was
+ * taken from the segmenter already, and to bring the file into order takes no block: so from here on nothing is ours.
+ */
+static void leave_to_others(struct disk *disk, uint32_t first)
+{
+	struct ring *ring = disk->session->ring;
+
+	segmenter_drop(disk->segmenter);
+	hold(disk, RING_NONE);
+	ring_hand_over(ring, first);
+	/* seq_cst: the reader looks at it after each put, see ring_rescue() */
+	atomic_store_explicit(&disk->is_left, true, memory_order_seq_cst);
+	ring_rescue(ring, disk->number);
+}
+
+/*
  * A write or sync has failed in the run that starts with @first. With other disks left, what is not durable goes to them whole;
  * else what was written is kept as far as it can be made durable, and the rest is lost.
  */
@@ -273,7 +295,7 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 	disk_fail(disk, error, sink_error(disk->sink));
 	if (session->plan.is_held &&
 	    atomic_load_explicit(&session->usable_count, memory_order_acquire) > 0) {
-		segmenter_drop(disk->segmenter);
+		leave_to_others(disk, first);
 		into_disk(disk);
 		if (durable_file_bytes == 0) {
 			abandon_file(disk);
@@ -282,8 +304,6 @@ static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_
 			sink_leave_file(disk->sink);
 		}
 		out_of_disk(disk);
-		hold(disk, RING_NONE);
-		ring_hand_over(session->ring, first);
 		return;
 	}
 	/* the file's size counts whole blocks only: the one that failed is not in it */
@@ -380,11 +400,17 @@ static void write_run(struct disk *disk, uint32_t first)
 		release_run(disk, first);
 }
 
+/*
+ * Rescued runs first: they are the oldest. But who has as much waiting as a disk may have leaves them to others who are free; when there
+ * are none, the ring fills, our own queue gets no more and shrinks, and we come to them.
+ */
 static uint32_t claim(struct disk *disk)
 {
 	struct ring *ring = disk->session->ring;
-	uint32_t first = ring_claim(ring, RING_RESCUE);
+	uint32_t first = RING_NONE;
 
+	if (ring_queue_length(ring, disk->number) < STRIPE_UNITS_MAX)
+		first = ring_claim(ring, RING_RESCUE);
 	if (first == RING_NONE)
 		return ring_claim(ring, disk->number);
 	if (disk->session->plan.run_bytes)
@@ -477,6 +503,6 @@ void *writer_main(void *arg)
 	atomic_store_explicit(&disk->has_ended, true, memory_order_release);
 	bell_ring(&disk->keeper_bell);
 	ring_wake_all(session->ring);
-	session_tell_end(session);
+	session_poke(session);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define HUGE_BYTES      ((size_t)2 << 20)
@@ -136,31 +137,71 @@ static uint64_t all_cgroups_room(void)
 	return room;
 }
 
-int memory_allow(struct memory *memory, const struct memory_config *config)
+/* What the machine and its containers leave for plain memory. */
+struct room {
+	const char *what;       /* leaves so much */
+	uint64_t bytes;         /* UINT64_MAX = nobody says */
+	uint64_t reserve;       /* of it not for us */
+};
+
+static struct room find_room(void)
 {
 	uint64_t total = meminfo_bytes("MemTotal"), available = meminfo_bytes("MemAvailable");
-	uint64_t room = available, group = all_cgroups_room(), reserve, huge = 0;
-	const char *what = "available memory";
+	uint64_t group = all_cgroups_room();
+	struct room room = { .what = "available memory" };
+	struct sysinfo info;
 
-	if (config->use_huge_pages || config->require_huge_pages)
-		huge = free_huge_bytes();
-	if (huge >= config->bytes)
-		return 0; /* set aside already: takes nothing from anybody */
-	if (group < room) {
-		room = group;
-		what = "the memory cgroup's limit";
+	if (available == 0 && sysinfo(&info) == 0) { /* no /proc; or a kernel before 3.14 */
+		total = (uint64_t)info.totalram * info.mem_unit;
+		available = ((uint64_t)info.freeram + info.bufferram) * info.mem_unit;
 	}
-	reserve = (group < available ? group : total) / 20;
-	reserve = reserve > RESERVE_MIN ? reserve : RESERVE_MIN;
-	if (reserve > room / 2) /* little is left: a small ring may still have its half of it */
-		reserve = room / 2;
-	if (config->bytes <= room - reserve)
+	room.bytes = available ? available : UINT64_MAX;
+	if (group < room.bytes) {
+		room.bytes = group;
+		total = group;
+		room.what = "the memory cgroup's limit";
+	}
+	room.reserve = total / 20 > RESERVE_MIN ? total / 20 : RESERVE_MIN;
+	if (room.reserve > room.bytes / 2) /* little is left: a small ring may still have its half of it */
+		room.reserve = room.bytes / 2;
+	return room;
+}
+
+static uint64_t usable_huge_bytes(const struct memory_config *config)
+{
+	return config->use_huge_pages || config->require_huge_pages ? free_huge_bytes() : 0;
+}
+
+static uint64_t largest_plain(const struct room *room, const struct memory_config *config)
+{
+	uint64_t plain = room->bytes - room->reserve;
+
+	return plain > config->table_bytes ? plain - config->table_bytes : 0;
+}
+
+size_t memory_largest(const struct memory_config *config)
+{
+	struct room room = find_room();
+	uint64_t plain = largest_plain(&room, config), huge = usable_huge_bytes(config);
+
+	if (room.bytes == UINT64_MAX)
+		return SIZE_MAX;
+	return plain > huge ? plain : huge;
+}
+
+int memory_allow(struct memory *memory, const struct memory_config *config)
+{
+	struct room room = find_room();
+	uint64_t largest = largest_plain(&room, config);
+
+	/* set aside already: takes nothing from anybody */
+	if (room.bytes == UINT64_MAX || config->bytes <= largest ||
+	    (usable_huge_bytes(config) >= config->bytes && config->table_bytes <= room.bytes - room.reserve))
 		return 0;
 	snprintf(memory->error, sizeof(memory->error),
 		 "a ring of %" PRIu64 " MiB doesn't fit: %s leaves %" PRIu64 " MiB, of which %" PRIu64
 		 " MiB stay reserved; the largest ring here is %" PRIu64 " MiB",
-		 MIB(config->bytes), what, MIB(room), MIB(reserve),
-		 MIB(room - reserve));
+		 MIB(config->bytes), room.what, MIB(room.bytes), MIB(room.reserve), MIB(largest));
 	return -ENOMEM;
 }
 

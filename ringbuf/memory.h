@@ -28,6 +28,7 @@ enum memory_pages {
 
 struct memory_config {
 	size_t bytes;           /* wanted; rounded up to whole pages */
+	size_t table_bytes;     /* of plain memory, that the caller needs beside it: for memory_allow() */
 	int numa_node;          /* node to take it from, as far as it has room; or MEMORY_ANY_NODE */
 	bool use_huge_pages;    /* try huge pages, transparent ones, plain ones in this order */
 	bool require_huge_pages;/* fail with -ENOMEM rather than do without reserved ones */
@@ -46,12 +47,16 @@ struct memory {
 
 /**
  * memory_allow() - would this many bytes fit, without pushing the machine or the container into its out-of-memory
- *                  killer? Free huge pages that suffice are enough; else it is compared with MemAvailable and with
- *                  each memory cgroup above us (both versions), less a reserve of 5 %, at least 64 MiB,
- *                  at most half of what is left.
+ *                  killer? Free huge pages that suffice are enough for the ring; else it is compared with
+ *                  MemAvailable and with each memory cgroup above us (both versions), less a reserve of 5 %, at least
+ *                  64 MiB, at most half of what is left. Without /proc what sysinfo(2) says is free counts;
+ *                  where nobody says anything, everything is allowed.
  * Return: 0; -ENOMEM with the numbers in memory->error.
  */
 int memory_allow(struct memory *memory, const struct memory_config *config);
+
+/** memory_largest() - the most bytes that memory_allow() would allow beside @config's tables now; SIZE_MAX = nobody says */
+size_t memory_largest(const struct memory_config *config);
 
 /**
  * memory_map() - map, bind, touch every page, lock, and look at what was got

@@ -170,15 +170,27 @@ static int fake_sync(const struct sink_io *io, int fd)
 
 static int fake_sync_directory(const struct sink_io *io, int fd)
 {
-	(void)fd;
-	return begin(disk_of(io), FAKE_SYNC_DIRECTORY);
+	struct fake_disk *disk = disk_of(io);
+	struct stat st;
+
+	if (begin(disk, FAKE_SYNC_DIRECTORY) < 0 || fstat(fd, &st) < 0)
+		return -1;
+	atomic_store(&disk->synced_inode, st.st_ino);
+	return 0;
 }
 
 /* The size is set; in a file system in memory the space itself would cost more time than all the rest. */
 static int fake_allocate(const struct sink_io *io, int fd, off_t offset, off_t bytes)
 {
-	if (begin(disk_of(io), FAKE_ALLOCATE) < 0)
+	struct fake_disk *disk = disk_of(io);
+
+	if (begin(disk, FAKE_ALLOCATE) < 0)
 		return -1;
+	if (disk->allocate_max && (uint64_t)bytes > disk->allocate_max) {
+		if (ftruncate(fd, offset + (off_t)disk->allocate_max) == 0)
+			errno = ENOSPC;
+		return -1;
+	}
 	return ftruncate(fd, offset + bytes);
 }
 

@@ -44,10 +44,12 @@ struct fake_disk {
 	int64_t delay_ns[FAKE_CALL_COUNT];
 	size_t write_max;       /* a write takes at most so many bytes; 0 = all */
 	uint64_t room_bytes;    /* then ENOSPC; 0 = endless */
+	uint64_t allocate_max;  /* to allocate more in one go is ENOSPC, and as ext4 does it so much stays; 0 = endless */
 	bool is_forgetful;
 
 	_Atomic uint64_t calls[FAKE_CALL_COUNT];
 	_Atomic uint64_t written_bytes;
+	_Atomic uint64_t synced_inode;  /* of the directory synced last */
 	_Atomic bool is_released;
 	_Atomic bool is_stuck;  /* somebody is in there */
 	pthread_mutex_t lock;   /* guards the ranges */

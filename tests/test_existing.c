@@ -63,6 +63,26 @@ static int find(const char *name, const char *name_template)
 	return existing_find(&target, name, name_template, found, sizeof(found));
 }
 
+static int check(const char *name, const char *name_template)
+{
+	found[0] = '\0';
+	return existing_check(&target, name, name_template, found, sizeof(found));
+}
+
+/* A journal of two targets, of which @path is the second; @file is listed for both, one more for the other only. */
+static void make_journal(const char *name, const char *path, const char *uuid, const char *file)
+{
+	int fd = openat(target.dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	FILE *f = fdopen(fd, "w");
+
+	assert_non_null(f);
+	fprintf(f, "{\"type\":\"start\",\"targets\":[{\"path\":\"/elsewhere\",\"fs_uuid\":\"\"},"
+		   "{\"path\":\"%s\",\"fs_uuid\":\"%s\"}]}\n", path, uuid);
+	fprintf(f, "{\"type\":\"segment\",\"target\":1,\"file\":\"%s\"}\n", file);
+	fprintf(f, "{\"type\":\"segment\",\"target\":0,\"file\":\"t99\"}\n{\"type\":\"segm");
+	fclose(f);
+}
+
 static void files_of_a_recording_are_found_one_by_one(void **state)
 {
 	static const char *const files[] = {
@@ -105,7 +125,8 @@ static void files_of_others_are_not(void **state)
 		make(files[i]);
 	if (find("scan", "x-%d-y") != 0)
 		fail_msg("%s was taken for a file of the recording", found);
-	assert_int_equal(existing_remove(&target, "scan", "x-%d-y"), 0);
+	assert_int_equal(check("scan", "x-%d-y"), 0);
+	assert_int_equal(existing_remove(&target, "scan"), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		assert_true(is_there(files[i]));
 }
@@ -121,10 +142,22 @@ static void a_percent_sign_is_just_one(void **state)
 	assert_int_equal(mkdirat(target.dir_fd, "50%", 0755), 0);
 	make("50%/501"); /* where the name, taken for a template, has its '%' */
 	make("50%/50%.00000000");
-	assert_int_equal(existing_remove(&target, "50%", "50%%/50%%.%08d"), -ENOTEMPTY);
+	assert_int_equal(check("50%", "50%%/50%%.%08d"), 1);
+	assert_string_equal(found, "50%/501");
+	assert_int_equal(existing_remove(&target, "50%"), -ENOTEMPTY);
 	assert_false(is_there("50%/50%.00000000"));
 	assert_true(is_there("50%/501"));
 	assert_true(is_there("501"));
+}
+
+static void digits_behind_the_number_belong_to_the_text(void **state)
+{
+	(void)state;
+	make("a51");
+	assert_int_equal(find("scan", "a%d1"), 1);
+	assert_int_equal(find("scan", "a%d51"), 0);
+	assert_int_equal(find("scan", "a%d2"), 0);
+	assert_int_equal(find("scan", "a%d"), 1);
 }
 
 static void removing_takes_all_of_it_and_nothing_else(void **state)
@@ -132,17 +165,53 @@ static void removing_takes_all_of_it_and_nothing_else(void **state)
 	(void)state;
 	make("scan.raw");
 	make("scan.000001.part");
-	make("scan.vsib.jsonl");
+	make_journal("scan.vsib.jsonl", folder, "", "t7");
 	make("t7");
+	make("t7.part");
+	make("t8");
 	make("keep.raw");
 	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
 	make("scan/scan.00000000");
 	make("scan/scan.00000001.part");
 	make("scan/scan.vsib.jsonl");
-	assert_int_equal(existing_remove(&target, "scan", "t%d"), 0);
-	assert_int_equal(find("scan", "t%d"), 0);
-	assert_true(is_there("keep.raw"));
-	assert_int_equal(existing_remove(&target, "scan", "t%d"), 0); /* nothing is there: nothing to do */
+	assert_int_equal(check("scan", "u%d"), 0);
+	assert_int_equal(existing_remove(&target, "scan"), 0);
+	assert_int_equal(find("scan", "t7%d"), 0);
+	assert_false(is_there("t7") || is_there("t7.part") || is_there("scan"));
+	assert_true(is_there("keep.raw") && is_there("t8"));
+	assert_int_equal(existing_remove(&target, "scan"), 0); /* nothing is there: nothing to do */
+}
+
+/* Recordings may share a directory, and their templates make the same names. */
+static void a_file_of_the_template_that_is_not_listed_is_in_the_way_and_stays(void **state)
+{
+	(void)state;
+	make_journal("monday.vsib.jsonl", folder, "", "t0");
+	make("t0");
+	assert_int_equal(check("monday", "t%d"), 0);
+	assert_int_equal(check("tuesday", "t%d"), 1);
+	assert_string_equal(found, "t0");
+	assert_int_equal(existing_remove(&target, "tuesday"), 0);
+	assert_true(is_there("t0") && is_there("monday.vsib.jsonl"));
+	make("t99"); /* monday's on its other target: here it is somebody else's */
+	assert_int_equal(check("monday", "t%d"), 1);
+	assert_string_equal(found, "t99");
+	assert_int_equal(existing_remove(&target, "monday"), 0);
+	assert_true(is_there("t99"));
+	assert_false(is_there("t0") || is_there("monday.vsib.jsonl"));
+}
+
+static void a_disk_mounted_elsewhere_is_known_by_its_file_system(void **state)
+{
+	(void)state;
+	make_journal("monday.vsib.jsonl", "/where/it/was", "1234-ABCD", "t0");
+	make("t0");
+	strcpy(target.fs_uuid, "4321-DCBA");
+	assert_int_equal(check("monday", "t%d"), 1);
+	strcpy(target.fs_uuid, "1234-ABCD");
+	assert_int_equal(check("monday", "t%d"), 0);
+	assert_int_equal(existing_remove(&target, "monday"), 0);
+	assert_false(is_there("t0"));
 }
 
 static void a_foreign_file_in_the_directory_stays_and_is_told(void **state)
@@ -150,8 +219,11 @@ static void a_foreign_file_in_the_directory_stays_and_is_told(void **state)
 	(void)state;
 	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
 	make("scan/scan.00000000");
+	assert_int_equal(check("scan", "scan/scan.%08d"), 0);
 	make("scan/notes.txt");
-	assert_int_equal(existing_remove(&target, "scan", "scan/scan.%08d"), -ENOTEMPTY);
+	assert_int_equal(check("scan", "scan/scan.%08d"), 1);
+	assert_string_equal(found, "scan/notes.txt");
+	assert_int_equal(existing_remove(&target, "scan"), -ENOTEMPTY);
 	assert_true(is_there("scan/notes.txt"));
 }
 
@@ -163,7 +235,8 @@ static void removing_does_not_follow_links(void **state)
 	make("elsewhere/scan.00000000");
 	assert_int_equal(symlinkat("elsewhere", target.dir_fd, "scan"), 0);
 	assert_int_equal(find("scan", "scan/scan.%08d"), 1);
-	existing_remove(&target, "scan", "scan/scan.%08d");
+	assert_int_equal(check("scan", "scan/scan.%08d"), 1);
+	existing_remove(&target, "scan");
 	assert_true(is_there("elsewhere/scan.00000000"));
 }
 
@@ -175,7 +248,10 @@ int main(void)
 		TEST(files_of_a_recording_are_found_one_by_one),
 		TEST(files_of_others_are_not),
 		TEST(a_percent_sign_is_just_one),
+		TEST(digits_behind_the_number_belong_to_the_text),
 		TEST(removing_takes_all_of_it_and_nothing_else),
+		TEST(a_file_of_the_template_that_is_not_listed_is_in_the_way_and_stays),
+		TEST(a_disk_mounted_elsewhere_is_known_by_its_file_system),
 		TEST(a_foreign_file_in_the_directory_stays_and_is_told),
 		TEST(removing_does_not_follow_links),
 	};

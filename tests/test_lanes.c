@@ -121,6 +121,7 @@ static void take_block(uint32_t queue, uint32_t block)
 
 		assert_int_equal(extent->at, at);
 		assert_true(extent->bytes > 0);
+		assert_int_equal(extent->utc_ns, extent->stream_offset); /* as fill() has it: also behind a gap */
 		at += extent->bytes;
 		assert_int_equal(
 			sim_verify(data + extent->at, extent->bytes, extent->stream_offset, SEED),

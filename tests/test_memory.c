@@ -584,6 +584,64 @@ static void a_kernel_that_does_not_populate_is_touched_by_hand(void **state)
 	assert_true(outcome->is_all_there);
 }
 
+/* What a machine without /proc and /sys is like, for a program that opens files by openat() alone. */
+static void ask_without_files(bool has_sysinfo)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		REFUSE(SYS_openat, ENOENT),
+		REFUSE(has_sysinfo ? SYS_openat : SYS_sysinfo, EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct memory_config config = anything;
+
+	if (!filter_calls(filter, sizeof(filter) / sizeof(filter[0])))
+		return;
+	outcome->allowed = memory_allow(&outcome->memory, &config);
+	config.bytes = SIZE_MAX / 4;
+	outcome->refused = memory_allow(&outcome->memory, &config);
+	outcome->mapped = memory_largest(&config) == SIZE_MAX;
+}
+
+static void ask_with_sysinfo_alone(void)
+{
+	ask_without_files(true);
+}
+
+static void ask_with_nothing(void)
+{
+	ask_without_files(false);
+}
+
+static void without_proc_the_kernel_is_asked_and_silence_allows_all(void **state)
+{
+	(void)state;
+	in_child(ask_with_sysinfo_alone);
+	assert_int_equal(outcome->allowed, 0);
+	assert_int_equal(outcome->refused, -ENOMEM);
+	assert_false(outcome->mapped);
+	in_child(ask_with_nothing);
+	assert_int_equal(outcome->allowed, 0);
+	assert_int_equal(outcome->refused, 0);
+	assert_true(outcome->mapped);
+}
+
+static void the_tables_beside_the_ring_count_too(void **state)
+{
+	struct memory_config config = anything;
+	struct memory memory = { 0 };
+	size_t largest = memory_largest(&config);
+
+	(void)state;
+	assert_true(largest > 64 * MIB && largest < SIZE_MAX);
+	config.table_bytes = 32 * MIB;
+	assert_true(memory_largest(&config) < largest - 16 * MIB);
+	config.bytes = 2 * MIB;
+	assert_int_equal(memory_allow(&memory, &config), 0);
+	config.table_bytes = (size_t)proc_number("/proc/meminfo", "MemTotal") * 1024;
+	assert_int_equal(memory_allow(&memory, &config), -ENOMEM);
+}
+
 /* Return: whether we are in it. */
 static bool enter_group(int which, const char *root, const char *limit, const char *value)
 {
@@ -700,6 +758,8 @@ int main(void)
 		cmocka_unit_test(a_node_that_is_not_there_is_noted),
 		cmocka_unit_test(refused_numa_calls_are_noted),
 		cmocka_unit_test(a_kernel_that_does_not_populate_is_touched_by_hand),
+		cmocka_unit_test(without_proc_the_kernel_is_asked_and_silence_allows_all),
+		cmocka_unit_test(the_tables_beside_the_ring_count_too),
 		cmocka_unit_test(a_memory_group_too_small_is_refused_with_numbers),
 		cmocka_unit_test(a_huge_page_limit_lowers_the_service_and_kills_nobody),
 	};

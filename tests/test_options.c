@@ -100,6 +100,8 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_int_equal(session->stripe, STRIPE_ROUND);
 	assert_int_equal(session->ring_bytes, 1 << 30);
 	assert_true(options.is_ring_given);
+	options_complete(&options);
+	assert_false(session->is_ring_default);
 	assert_int_equal(session->block_bytes, 1 << 20);
 	assert_false(session->use_direct);
 	assert_int_equal(session->on_overflow, OVERFLOW_STOP);
@@ -130,6 +132,8 @@ static void the_defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(options.session.silence_ns, 10 * UNITS_NS_PER_S);
 	assert_int_equal(options.session.numa_node, MEMORY_ANY_NODE);
 	assert_int_equal(options.session.on_overflow, OVERFLOW_AUTO);
+	options_complete(&options);
+	assert_true(options.session.is_ring_default);
 }
 
 static void the_rest_follows_from_what_was_given(void **state)

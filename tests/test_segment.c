@@ -23,7 +23,7 @@ static struct segmenter *segmenter;
 static int setup(void **state)
 {
 	(void)state;
-	return segmenter_create(&segmenter, true);
+	return segmenter_create(&segmenter, true, 0);
 }
 
 static int teardown(void **state)
@@ -146,6 +146,27 @@ static void segments_are_split_at_64_mib(void **state)
 	free(data);
 }
 
+static void a_later_piece_of_a_split_has_its_own_time_where_the_rate_is_known(void **state)
+{
+	unsigned char *data = calloc(1, JOURNAL_SEGMENT_MAX + MI);
+	struct segment at = piece(0, 0, 0, JOURNAL_SEGMENT_MAX + MI);
+	struct segmenter *paced;
+
+	(void)state;
+	assert_non_null(data);
+	assert_int_equal(segmenter_create(&paced, true, 8 * JOURNAL_SEGMENT_MAX), 0); /* the longest segment takes a second */
+	assert_int_equal(segmenter_add(paced, &at, data, 1000), 0);
+	segmenter_close(paced);
+	assert_int_equal(segmenter_take(paced).utc_ns, 42);
+	assert_int_equal(segmenter_take(paced).utc_ns, 42 + 1000000000);
+	segmenter_free(paced);
+	add(&at, data);
+	segmenter_close(segmenter);
+	assert_int_equal(take().utc_ns, 42);
+	assert_int_equal(take().utc_ns, 42);
+	free(data);
+}
+
 static void a_segment_as_long_as_allowed_is_one(void **state)
 {
 	unsigned char *data = calloc(1, JOURNAL_SEGMENT_MAX + 1);
@@ -224,7 +245,7 @@ static void without_checksums_there_is_none(void **state)
 	struct segmenter *plain;
 
 	(void)state;
-	assert_int_equal(segmenter_create(&plain, false), 0);
+	assert_int_equal(segmenter_create(&plain, false, 0), 0);
 	assert_int_equal(segmenter_add(plain, &at, data, 0), 0);
 	segmenter_close(plain);
 	assert_int_equal(segmenter_take(plain).xxh3, 0);
@@ -288,6 +309,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pieces_that_do_not_go_on_are_segments_of_their_own,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_split_at_64_mib, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_later_piece_of_a_split_has_its_own_time_where_the_rate_is_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_segment_as_long_as_allowed_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			without_room_nothing_is_added_and_what_is_open_can_still_be_closed, setup,

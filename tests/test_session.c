@@ -5,6 +5,9 @@
  * After each of them every byte of the stream is looked for: in the files where the journal says it is, or in a gap.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <sys/un.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +27,7 @@
 #include <cmocka.h>
 
 #include "drivers/units.h"
+#include "recorder/status.h"
 #include "tests/session_kit.h"
 
 #define MS INT64_C(1000000)
@@ -700,6 +708,37 @@ static void short_and_interrupted_calls_are_continued(void **state)
 
 /* ---- disks that hold us ---- */
 
+/* After an error the file is cut to what is safe, on a disk that may be dying: the others have the run by then. */
+static void a_failed_disk_that_holds_us_afterwards_keeps_nothing_from_the_others(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 4; turn++) {
+		struct account_sum sum;
+		struct kit kit;
+		char error[512];
+
+		kit_open(&kit, 2 + turn % 2);
+		set_shape(&kit, RAW_FILES);
+		/* in the second run of a file */
+		fake_disk_fail(&kit.disks[1], turn / 2 ? FAKE_WRITE : FAKE_SYNC, turn / 2 ? 6 : 2, 0, EIO);
+		kit.disks[1].stuck_at[FAKE_CUT] = 1;
+		kit.disks[0].delay_ns[FAKE_WRITE] = MS;
+		start(&kit);
+		while (!atomic_load(&kit.disks[1].is_stuck))
+			sleep_ns(MS);
+		for (unsigned i = 0; i < 5000 && session_written_bytes(kit.session) < 1000003; i++)
+			sleep_ns(MS);
+		assert_int_equal(session_written_bytes(kit.session), 1000003);
+		assert_false(kit_end(&kit, 0, 200 * MS));
+		sum = session_sum(kit.session);
+		if (!account_check(&kit.session->account, &sum, error, sizeof(error)))
+			fail_msg("turn %u: %s", turn, error);
+		assert_int_equal(sum.disk_bytes, 0);
+		assert_int_equal(kit.outcome, OUTCOME_DEGRADED);
+		kit_close(&kit);
+	}
+}
+
 static void a_stuck_only_disk_ends_in_bounded_time(void **state)
 {
 	static const enum fake_call calls[] = { FAKE_WRITE, FAKE_SYNC, FAKE_OPEN, FAKE_CUT };
@@ -842,6 +881,232 @@ static void force_replaces_a_recording(void **state)
 	}
 }
 
+static void name_recording(struct kit *kit, const char *name, const char *name_template)
+{
+	set_shape(kit, RAW_FILES);
+	kit->config.name = name;
+	kit->config.name_template = name_template;
+}
+
+static void record(struct kit *kit)
+{
+	start(kit);
+	assert_true(kit_end(kit, LONG, LONG));
+	session_free(kit->session);
+	kit->session = NULL;
+}
+
+static void force_removes_no_file_of_another_recording(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		struct kit kit;
+		unsigned count = 0;
+
+		kit_open(&kit, disks);
+		name_recording(&kit, "monday", "t%03d");
+		record(&kit);
+		for (unsigned i = 0; i < disks; i++)
+			count += kit_count(&kit, i, "");
+		name_recording(&kit, "tuesday", "t%d");
+		kit.config.use_force = true;
+		assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), -EEXIST);
+		assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+		assert_false(kit.refusal.is_name_taken); /* another name would not help, nor --force */
+		assert_non_null(strstr(kit.refusal.text, "not a file of the recording tuesday"));
+		for (unsigned i = 0; i < disks; i++)
+			count -= kit_count(&kit, i, "");
+		assert_int_equal(count, 0);
+		/* its own files, which have nothing of its name, are replaced, all of them */
+		name_recording(&kit, "monday", "t%03d");
+		fake_source_script.bytes = 150000;
+		record(&kit);
+		for (unsigned i = 0; i < disks; i++)
+			count += kit_count(&kit, i, "");
+		assert_int_equal(count, disks + 2); /* journals, and two files */
+		kit_close(&kit);
+	}
+}
+
+static void a_refusal_with_force_leaves_the_old_recording_on_every_target(void **state)
+{
+	struct kit kit;
+	char path[128];
+	unsigned count;
+
+	(void)state;
+	kit_open(&kit, 2);
+	record(&kit);
+	count = kit_count(&kit, 0, "") + kit_count(&kit, 1, "");
+	kit.config.use_force = true;
+	assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), 0);
+	snprintf(path, sizeof(path), "%s/scan/notes", kit.targets[1]);
+	close(open(path, O_WRONLY | O_CREAT, 0644));
+	assert_int_equal(session_arm(kit.session, &kit.refusal), -EEXIST);
+	assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+	assert_non_null(strstr(kit.refusal.text, "scan/notes"));
+	assert_int_equal(kit_count(&kit, 0, "") + kit_count(&kit, 1, ""), count + 1);
+	kit_close(&kit);
+}
+
+/* The lines of the first target's journal. */
+static json_t *read_lines(const struct kit *kit)
+{
+	json_t *lines = json_array();
+	char path[128], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%sscan" JOURNAL_SUFFIX, kit->targets[0],
+		 kit->session->plan.kind == LAYOUT_VBS ? "scan/" : "");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (getline(&line, &room, f) > 0)
+		json_array_append_new(lines, json_loads(line, 0, NULL));
+	free(line);
+	fclose(f);
+	return lines;
+}
+
+/* What a disk says of itself may be any bytes; a target less in the start line would shift all indices behind it. */
+static void text_that_is_not_utf8_costs_no_target_its_place(void **state)
+{
+	json_t *lines, *targets;
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 3);
+	assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), 0);
+	strcpy(kit.session->disks[0].target.serial, "\xff\xfe 1");
+	strcpy(kit.session->disks[1].target.fs_uuid, "\x80");
+	assert_int_equal(session_arm(kit.session, &kit.refusal), 0);
+	assert_int_equal(session_start(kit.session, &kit.refusal), 0);
+	assert_true(kit_end(&kit, LONG, LONG));
+	lines = read_lines(&kit);
+	targets = json_object_get(json_array_get(lines, 0), "targets");
+	assert_int_equal(json_array_size(targets), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(json_string_value(json_object_get(json_array_get(targets, i), "path")),
+				    kit.targets[i]);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 0), "serial")), "?? 1");
+	json_decref(lines);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
+/* Also of those that begin behind a gap in the middle of a block. */
+static void each_segment_has_the_time_of_its_own_first_byte(void **state)
+{
+	char last[64] = "";
+	unsigned count = 0;
+	json_t *lines, *line;
+	struct kit kit;
+	size_t i;
+
+	(void)state;
+	kit_open(&kit, 1);
+	fake_source_script.bytes = 40000;
+	fake_source_script.piece_max = 500;
+	fake_source_script.loss_one_in = 5;
+	fake_source_script.loss_max = 100;
+	fake_source_script.pause_ns = MS / 10;
+	start(&kit);
+	assert_true(kit_end(&kit, LONG, LONG));
+	lines = read_lines(&kit);
+	json_array_foreach(lines, i, line) {
+		if (strcmp(json_string_value(json_object_get(line, "type")), "segment") != 0)
+			continue;
+		assert_true(strcmp(json_string_value(json_object_get(line, "utc")), last) > 0);
+		snprintf(last, sizeof(last), "%s", json_string_value(json_object_get(line, "utc")));
+		count++;
+	}
+	assert_true(count > 10);
+	json_decref(lines);
+	finish(&kit, OUTCOME_LOSS, 1);
+}
+
+/* The default suits most machines; where it doesn't fit, a recording with less is better than none. */
+static void a_ring_nobody_asked_for_is_lowered_to_what_fits(void **state)
+{
+	struct sysinfo info;
+	struct kit kit;
+
+	(void)state;
+	assert_int_equal(sysinfo(&info), 0);
+	kit_open(&kit, 2);
+	kit.config.block_bytes = 4 << 20;
+	kit.config.ring_bytes = (uint64_t)info.totalram * info.mem_unit * 2;
+	assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), -ENOMEM);
+	assert_int_equal(kit.refusal.exit_status, EX_CONFIG);
+	assert_non_null(strstr(kit.refusal.text, "the largest ring here is"));
+	kit.config.is_ring_default = true;
+	assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), 0);
+	assert_true(kit.session->plan.ring_bytes < kit.config.ring_bytes / 2);
+	assert_true(kit.session->plan.ring_bytes > 0);
+	assert_int_equal(kit.session->warning_count, 1);
+	assert_non_null(strstr(kit.session->warnings[0], "ring lowered to "));
+	kit_close(&kit);
+}
+
+/* wr's templates are paths of files: "-/x.%d" is in the directory "-". */
+static void where_only_directories_are_meant_nothing_else_is_taken(void **state)
+{
+	static const char *const other[] = { "null:", "-" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct kit kit;
+
+		kit_open(&kit, 1);
+		kit.config.targets = &other[i];
+		kit.config.is_index_per_target = true;
+		assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), -EINVAL);
+		assert_int_equal(kit.refusal.exit_status, EX_USAGE);
+		assert_non_null(strstr(kit.refusal.text, other[i]));
+		kit.session = NULL;
+		kit_close(&kit);
+	}
+}
+
+/* Who can't be answered for want of a descriptor is turned away; else the socket would stay readable for ever. */
+static void without_descriptors_a_question_is_turned_away(void **state)
+{
+	struct rlimit before, none;
+	struct status *status;
+	struct pollfd poll_fd;
+	char why[256];
+	struct sockaddr_un address;
+	struct kit kit;
+	socklen_t len = sizeof(address);
+	int fd;
+
+	(void)state;
+	kit_open(&kit, 1);
+	setenv("XDG_RUNTIME_DIR", kit.root, 1);
+	assert_int_equal(status_open(&status, "scan", why), 0);
+	assert_int_equal(getsockname(status_fd(status), (struct sockaddr *)&address, &len), 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, len), 0);
+	poll_fd = (struct pollfd){ .fd = status_fd(status), .events = POLLIN };
+	assert_int_equal(poll(&poll_fd, 1, 0), 1);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ (rlim_t)fd + 1, before.rlim_max }; /* all below are open */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	status_answer(status, json_object());
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(poll(&poll_fd, 1, 0), 0);
+	assert_int_equal(read(fd, why, sizeof(why)), 0);
+	close(fd);
+	/* and the next one is answered */
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, len), 0);
+	status_answer(status, json_object());
+	assert_int_equal(read(fd, why, sizeof(why)), 3);
+	close(fd);
+	status_close(status);
+	unsetenv("XDG_RUNTIME_DIR");
+	kit_close(&kit);
+}
+
 static void a_refused_start_leaves_no_trace(void **state)
 {
 	struct kit kit;
@@ -912,11 +1177,19 @@ int main(void)
 		cmocka_unit_test(all_disks_failing_end_it_with_an_exact_account),
 		cmocka_unit_test(a_disk_failing_with_the_ring_full_does_not_jam_it),
 		cmocka_unit_test(short_and_interrupted_calls_are_continued),
+		cmocka_unit_test(a_failed_disk_that_holds_us_afterwards_keeps_nothing_from_the_others),
 		cmocka_unit_test(a_stuck_only_disk_ends_in_bounded_time),
 		cmocka_unit_test(a_stuck_disk_beside_others_does_not_keep_them_from_ending),
 		cmocka_unit_test(a_disk_that_comes_back_while_it_is_written_off_is_counted_once),
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),
+		cmocka_unit_test(force_removes_no_file_of_another_recording),
+		cmocka_unit_test(a_refusal_with_force_leaves_the_old_recording_on_every_target),
+		cmocka_unit_test(text_that_is_not_utf8_costs_no_target_its_place),
+		cmocka_unit_test(each_segment_has_the_time_of_its_own_first_byte),
+		cmocka_unit_test(a_ring_nobody_asked_for_is_lowered_to_what_fits),
+		cmocka_unit_test(where_only_directories_are_meant_nothing_else_is_taken),
+		cmocka_unit_test(without_descriptors_a_question_is_turned_away),
 		cmocka_unit_test(a_refused_start_leaves_no_trace),
 		cmocka_unit_test(nothing_is_written_to_null_and_all_is_counted),
 	};

@@ -62,10 +62,11 @@ static int teardown(void **state)
 	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static void open_sink(uint64_t file_bytes, bool is_direct, const struct sink_io *io)
+static void open_sink_in(const char *name_template, uint64_t file_bytes, bool is_direct,
+			 const struct sink_io *io)
 {
 	struct sink_config config = { .target = &target,
-				      .name_template = "f.%03d",
+				      .name_template = name_template,
 				      .file_bytes = file_bytes,
 				      .is_part_first = file_bytes > 0,
 				      .use_direct = is_direct,
@@ -73,6 +74,17 @@ static void open_sink(uint64_t file_bytes, bool is_direct, const struct sink_io 
 
 	sink_close(sink);
 	assert_int_equal(sink_open(&sink, &config), 0);
+}
+
+static void open_sink(uint64_t file_bytes, bool is_direct, const struct sink_io *io)
+{
+	open_sink_in("f.%03d", file_bytes, is_direct, io);
+}
+
+static void renew_disk(void)
+{
+	fake_disk_free(&disk);
+	fake_disk_init(&disk);
 }
 
 static void write_piece(uint64_t stream_offset, size_t bytes)
@@ -88,6 +100,13 @@ static off_t size_of(const char *name)
 	struct stat st;
 
 	return fstatat(target.dir_fd, name, &st, 0) < 0 ? -1 : st.st_size;
+}
+
+static uint64_t inode_of(const char *name)
+{
+	struct stat st;
+
+	return fstatat(target.dir_fd, name, &st, 0) < 0 ? 0 : st.st_ino;
 }
 
 /* The file has exactly the stream's first @bytes. */
@@ -277,8 +296,159 @@ static void an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is(void **state
 	assert_int_equal(sink_begin_file(sink, 0, 0), 0); /* the name is free again */
 	write_piece(0, 4096);
 	sink_leave_file(sink);
-	assert_int_equal(size_of("f.000.part"), 65536);
-	assert_int_equal(sink_finish_file(sink), 0); /* nothing is open */
+	assert_int_equal(size_of("f.000.part"), 4096); /* without what was preallocated for it */
+	assert_int_equal(sink_finish_file(sink), 0);   /* nothing is open */
+}
+
+static void a_file_that_was_promised_is_never_abandoned(void **state)
+{
+	(void)state;
+	open_sink(65536, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 4096);
+	assert_int_equal(sink_sync(sink), 0);
+	fake_disk_fail(&disk, FAKE_RENAME, 1, 0, EIO);
+	assert_int_equal(sink_finish_file(sink), -EIO);
+	sink_abandon_file(sink);
+	assert_false(sink_is_file_open(sink));
+	assert_file("f.000.part", 4096);
+}
+
+/* Whatever name it has reached: another disk gets the same file whole. */
+static void a_file_that_fails_in_finishing_can_be_abandoned(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_CUT, FAKE_SYNC, FAKE_RENAME, FAKE_SYNC_DIRECTORY };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		renew_disk();
+		fake_disk_fail(&disk, calls[i], 1, 0, EIO);
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		write_piece(0, 4096);
+		assert_int_equal(sink_finish_file(sink), -EIO);
+		assert_true(size_of(calls[i] == FAKE_SYNC_DIRECTORY ? "f.000" : "f.000.part") > 0);
+		sink_abandon_file(sink);
+		assert_false(sink_is_file_open(sink));
+		assert_int_equal(size_of("f.000.part"), -1);
+		assert_int_equal(size_of("f.000"), -1);
+		assert_int_equal(sink_finish_file(sink), -EIO);
+	}
+}
+
+/* Nobody knows how it got there, but it is not ours. */
+static void a_file_in_the_way_survives_when_ours_is_abandoned(void **state)
+{
+	int fd = openat(target.dir_fd, "f.000", O_WRONLY | O_CREAT, 0644);
+
+	(void)state;
+	assert_int_equal(write(fd, "precious", 8), 8);
+	close(fd);
+	open_sink(4096, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 4096);
+	assert_int_equal(sink_finish_file(sink), -EEXIST);
+	sink_abandon_file(sink);
+	assert_int_equal(size_of("f.000.part"), -1);
+	assert_int_equal(size_of("f.000"), 8);
+}
+
+static void a_file_that_fails_in_finishing_can_be_cut(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_SYNC, FAKE_RENAME, FAKE_SYNC_DIRECTORY };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const char *name = calls[i] == FAKE_SYNC_DIRECTORY ? "f.000" : "f.000.part";
+
+		renew_disk();
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		write_piece(0, 4096);
+		assert_int_equal(sink_sync(sink), 0);
+		write_piece(4096, 4096);
+		fake_disk_fail(&disk, calls[i], calls[i] == FAKE_RENAME ? 1 : 2, 0, EIO);
+		assert_int_equal(sink_finish_file(sink), -EIO);
+		assert_int_equal(sink_cut_file(sink, 4096), 0); /* back to what was promised */
+		sink_leave_file(sink);
+		assert_file(name, 4096);
+		assert_int_equal(unlinkat(target.dir_fd, name, 0), 0);
+	}
+}
+
+/* ---- the directory ---- */
+
+/* Descriptors are the process's: that they are used up says nothing about the disk. */
+static void a_process_out_of_descriptors_still_syncs_and_finishes(void **state)
+{
+	static const char *const templates[] = { "f.%03d", "d/f.%03d" };
+	struct rlimit old, limit;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &old);
+	limit = old;
+	limit.rlim_cur = 3;
+	for (size_t i = 0; i < 2; i++) {
+		int synced, finished;
+
+		open_sink_in(templates[i], 20000, true, NULL);
+		if (i == 1) /* made after the sink */
+			assert_int_equal(mkdirat(target.dir_fd, "d", 0755), 0);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		write_piece(0, 4096);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		synced = sink_sync(sink);
+		finished = sink_finish_file(sink);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_int_equal(synced, 0);
+		assert_int_equal(finished, 0);
+		assert_file(i == 1 ? "d/f.000" : "f.000", 4096);
+	}
+}
+
+static void the_directory_the_files_lie_in_is_the_one_synced(void **state)
+{
+	(void)state;
+	open_sink(20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_int_equal(sink_sync(sink), 0);
+	assert_int_equal(disk.synced_inode, inode_of("."));
+	open_sink_in("d/f.%03d", 20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), -ENOENT);
+	assert_non_null(strstr(sink_error(sink), "/d: "));
+	assert_int_equal(mkdirat(target.dir_fd, "d", 0755), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		disk.synced_inode = 0;
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 4096);
+		finish();
+		assert_int_equal(disk.synced_inode, inode_of("d"));
+	}
+}
+
+/* The entry that lasts is the final one; one that nobody asked to be durable before that needs no sync of its own. */
+static void a_file_costs_one_sync_of_its_directory(void **state)
+{
+	(void)state;
+	for (uint64_t file_bytes = 0; file_bytes <= 20000; file_bytes += 20000) {
+		renew_disk();
+		open_sink(file_bytes, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, file_bytes, 0), 0);
+		write_piece(0, 4096);
+		finish();
+		assert_int_equal(disk.calls[FAKE_SYNC], 1);
+		assert_int_equal(disk.calls[FAKE_SYNC_DIRECTORY], 1);
+	}
+	renew_disk();
+	open_sink(20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 1, 0), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		write_piece(4096 * i, 4096);
+		assert_int_equal(sink_sync(sink), 0);
+	}
+	assert_int_equal(disk.calls[FAKE_SYNC_DIRECTORY], 1);
+	finish();
+	assert_int_equal(disk.calls[FAKE_SYNC_DIRECTORY], 2); /* it has another name now */
 }
 
 /* ---- errors ---- */
@@ -403,6 +573,80 @@ static void a_disk_without_preallocation_works(void **state)
 	assert_int_equal(disk.calls[FAKE_ALLOCATE], 1); /* asked once */
 }
 
+/* ---- preallocation ---- */
+
+static void a_file_larger_than_the_free_space_is_preallocated_in_steps(void **state)
+{
+	(void)state;
+	disk.allocate_max = UINT64_C(256) << 20;
+	open_sink(UINT64_C(1) << 30, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_int_equal(size_of("f.000.part"), 0); /* what the file system had got for it was given back */
+	for (uint64_t i = 0; i < 4; i++)
+		write_piece(4096 * i, 4096);
+	assert_int_equal(size_of("f.000.part"), 256 << 20);
+	assert_int_equal(disk.calls[FAKE_ALLOCATE], 2);
+	finish();
+	assert_file("f.000", 4 * 4096);
+}
+
+static void a_step_that_fails_is_the_last(void **state)
+{
+	(void)state;
+	disk.allocate_max = UINT64_C(100) << 20;
+	for (uint64_t i = 0; i < 2; i++) { /* asked again for the next file */
+		disk.calls[FAKE_ALLOCATE] = 0;
+		open_sink(i ? UINT64_C(1) << 30 : 0, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 4096);
+		write_piece(4096, 4096);
+		assert_int_equal(disk.calls[FAKE_ALLOCATE], i + 1);
+		assert_int_equal(size_of(i ? "f.001.part" : "f.000"), 8192);
+		finish();
+		assert_file(i ? "f.001" : "f.000", 8192);
+	}
+}
+
+static void steps_end_where_the_file_will_end(void **state)
+{
+	(void)state;
+	fake_disk_fail(&disk, FAKE_ALLOCATE, 1, 2, EINTR); /* the whole, and the first step */
+	open_sink(20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 4096), 0);
+	write_piece(0, 4096);
+	assert_int_equal(size_of("f.000@4096.part"), 4096);
+	write_piece(4096, 4096);
+	assert_int_equal(size_of("f.000@4096.part"), 16384);
+	assert_int_equal(disk.calls[FAKE_ALLOCATE], 3);
+	finish();
+	assert_file("f.000@4096", 8192);
+}
+
+static void a_file_size_beyond_all_numbers_is_fine(void **state)
+{
+	static const uint64_t sizes[] = { INT64_MAX - 4096, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX };
+
+	(void)state;
+	/* the file system's own limit is below all of them */
+	fake_disk_fail(&disk, FAKE_ALLOCATE, 1, 1, EFBIG);
+	for (uint64_t i = 0; i < 4; i++) {
+		char name[16];
+
+		disk.calls[FAKE_ALLOCATE] = 0;
+		open_sink(sizes[i], true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 4096);
+		snprintf(name, sizeof(name), "f.%03d.part", (int)i);
+		assert_int_equal(size_of(name), 256 << 20);
+		finish();
+	}
+	disk.calls[FAKE_ALLOCATE] = 0; /* what is left of it from a base on */
+	open_sink(UINT64_MAX, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 9, UINT64_MAX - 5000), 0);
+	write_piece(0, 4096);
+	assert_int_equal(sink_finish_file(sink), 0);
+}
+
 /* ---- a sync error is kept ---- */
 
 static void a_failed_sync_is_never_repeated_into_a_success(void **state)
@@ -418,6 +662,8 @@ static void a_failed_sync_is_never_repeated_into_a_success(void **state)
 	assert_int_equal(sink_finish_file(sink), -EIO);
 	assert_int_equal(disk.calls[FAKE_SYNC], 1);
 	assert_int_equal(disk.calls[FAKE_RENAME], 0);
+	assert_true(sink_is_file_open(sink)); /* unfinished: to be cut, left or abandoned */
+	sink_leave_file(sink);
 	assert_false(sink_is_file_open(sink));
 	/* nothing is open any more, but it was not finished either */
 	assert_int_equal(sink_finish_file(sink), -EIO);
@@ -431,8 +677,7 @@ static void whatever_fails_in_finishing_is_kept(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		fake_disk_free(&disk);
-		fake_disk_init(&disk);
+		renew_disk();
 		fake_disk_fail(&disk, calls[i], 1, 1, EIO);
 		open_sink(20000, true, &disk.io);
 		assert_int_equal(sink_begin_file(sink, i, 0), 0);
@@ -441,6 +686,29 @@ static void whatever_fails_in_finishing_is_kept(void **state)
 		assert_non_null(strstr(sink_error(sink), strerror(EIO)));
 		assert_int_equal(sink_sync(sink), -EIO);
 		assert_int_equal(sink_finish_file(sink), -EIO);
+		assert_int_equal(disk.calls[FAKE_SYNC], calls[i] == FAKE_CUT ? 0 : 1);
+	}
+}
+
+static void a_file_has_its_true_size_also_after_a_failed_sync(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		const char *name = i ? "f.001" : "f.000";
+
+		renew_disk();
+		disk.is_forgetful = false;
+		fake_disk_fail(&disk, FAKE_SYNC, 1, 0, EIO);
+		open_sink(0, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, 5000);
+		assert_int_equal(size_of(name), 256 << 20);
+		assert_int_equal(sink_sync(sink), -EIO);
+		if (i) /* not even finished */
+			sink_leave_file(sink);
+		else
+			assert_int_equal(sink_finish_file(sink), -EIO);
+		assert_file(name, 5000);
 	}
 }
 
@@ -460,8 +728,7 @@ static void of_two_syncs_at_once_both_get_the_error(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++) {
-		fake_disk_free(&disk);
-		fake_disk_init(&disk);
+		renew_disk();
 		disk.delay_ns[FAKE_SYNC] = 5000000;
 		fake_disk_fail(&disk, FAKE_SYNC, 1, 1, EIO);
 		open_sink(20000, true, &disk.io);
@@ -534,12 +801,24 @@ int main(void)
 		TEST(a_dangling_link_is_not_followed),
 		TEST(what_was_cut_is_gone_and_writing_goes_on_there),
 		TEST(an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is),
+		TEST(a_file_that_was_promised_is_never_abandoned),
+		TEST(a_file_that_fails_in_finishing_can_be_abandoned),
+		TEST(a_file_in_the_way_survives_when_ours_is_abandoned),
+		TEST(a_file_that_fails_in_finishing_can_be_cut),
+		TEST(a_process_out_of_descriptors_still_syncs_and_finishes),
+		TEST(the_directory_the_files_lie_in_is_the_one_synced),
+		TEST(a_file_costs_one_sync_of_its_directory),
 		TEST(a_file_too_large_is_an_error_and_no_signal),
 		TEST(short_writes_and_interruptions_are_continued),
 		TEST(a_disk_that_refuses_direct_writes_gets_buffered_ones),
 		TEST(a_disk_without_preallocation_works),
+		TEST(a_file_larger_than_the_free_space_is_preallocated_in_steps),
+		TEST(a_step_that_fails_is_the_last),
+		TEST(steps_end_where_the_file_will_end),
+		TEST(a_file_size_beyond_all_numbers_is_fine),
 		TEST(a_failed_sync_is_never_repeated_into_a_success),
 		TEST(whatever_fails_in_finishing_is_kept),
+		TEST(a_file_has_its_true_size_also_after_a_failed_sync),
 		TEST(of_two_syncs_at_once_both_get_the_error),
 		TEST(null_counts_and_stdout_streams),
 		TEST(a_full_disk_keeps_what_fitted), /* last: it leaves the common name space */
