@@ -195,6 +195,7 @@ static void make_config(struct wr *wr, bool is_board)
 	config->use_checksums = config->use_journal;
 	config->numa_node = MEMORY_ANY_NODE;
 	config->silence_ns = 10 * UNITS_NS_PER_S;
+	config->is_ring_default = !wr->given_ring;
 	if (!config->ring_bytes)
 		config->ring_bytes = DEFAULT_RING;
 }

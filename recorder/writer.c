@@ -151,7 +151,9 @@ static int want_file(struct disk *disk, const struct block_label *label)
 		return 0;
 	/* a piece of another file was rescued to us in between: the one that is open ends here */
 	ret = sink_finish_file(disk->sink);
-	if (ret == 0)
+	if (ret < 0)
+		sink_leave_file(disk->sink); /* what is durable of it is in the journal: not the new run's to abandon */
+	else
 		ret = sink_begin_file(disk->sink, label->file_number, label->file_offset);
 	if (ret == 0)
 		account_add(&disk->file_count, 1);

@@ -59,7 +59,7 @@ status=0
 "$record" -s sim: -r 64 -o null: --live none 2>said &
 pid=$!
 sleep 0.7
-read -r child _ <"/proc/$pid/task/$pid/children"
+read -r child _ <"/proc/$pid/task/$pid/children" || true # no newline
 kill -STOP "$child"
 kill -INT $pid
 sleep 0.5
