@@ -35,6 +35,7 @@ struct journal {
 	pthread_mutex_t lock;   /* guards all below; held for memory work only, never for I/O */
 	struct piece *first, *last;
 	uint64_t length;
+	bool has_end;           /* the last line has been said */
 	unsigned count;
 	struct copy copies[];
 };
@@ -187,7 +188,7 @@ static void trim(struct journal *journal)
 	}
 }
 
-void journal_say(struct journal *journal, json_t *line)
+static void say(struct journal *journal, json_t *line, bool is_end)
 {
 	size_t len = line ? json_dumpb(line, NULL, 0, JSON_COMPACT | JSON_PRESERVE_ORDER) : 0;
 	char *text = len ? malloc(len + 1) : NULL;
@@ -196,11 +197,23 @@ void journal_say(struct journal *journal, json_t *line)
 		json_dumpb(line, text, len, JSON_COMPACT | JSON_PRESERVE_ORDER);
 		text[len] = '\n';
 		pthread_mutex_lock(&journal->lock);
-		append(journal, text, len + 1);
+		if (!journal->has_end)
+			append(journal, text, len + 1);
+		journal->has_end = journal->has_end || is_end;
 		pthread_mutex_unlock(&journal->lock);
 	}
 	free(text);
 	json_decref(line);
+}
+
+void journal_say(struct journal *journal, json_t *line)
+{
+	say(journal, line, false);
+}
+
+void journal_end(struct journal *journal, json_t *line)
+{
+	say(journal, line, true);
 }
 
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment)

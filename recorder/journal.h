@@ -71,6 +71,9 @@ void journal_free(struct journal *journal);
  */
 int journal_open(struct journal *journal, unsigned target, int dir_fd, const char *file);
 
+/** journal_end() - the last line; what is said later is not written: nothing stands behind the end. Takes over the reference */
+void journal_end(struct journal *journal, json_t *line);
+
 /** journal_say() - append any object as a line; takes over the reference; NULL is ignored (no memory) */
 void journal_say(struct journal *journal, json_t *line);
 

@@ -11,6 +11,8 @@
 #include "recorder/report.h"
 #include "recorder/supervise.h"
 
+#define EXIT_STOPPED 2
+
 int program_say(const char *name, int exit_status, const char *text)
 {
 	fprintf(stderr, "%s: %s\n", name, text);
@@ -39,11 +41,10 @@ static int finish(const struct program *program, struct session *session, struct
 	return status;
 }
 
-static int refuse(const struct program *program, const struct refusal *refusal)
+static void refuse(const struct program *program, const struct refusal *refusal)
 {
 	fprintf(stderr, "%s: %s%s\n", program->name, refusal->text,
 		refusal->is_name_taken ? program->if_it_exists : "");
-	return refusal->exit_status;
 }
 
 static int record(void *context)
@@ -64,13 +65,22 @@ static int record(void *context)
 	ret = session_create(&session, program->config, &refusal);
 	if (ret == 0)
 		ret = session_arm(session, &refusal);
+	if (ret == 0 && supervise_is_cancelled(signal_fd)) {
+		session_discard(session);
+		snprintf(refusal.text, sizeof(refusal.text), "ended by a signal before the start: nothing was recorded");
+		refusal.exit_status = EXIT_STOPPED;
+		ret = -EINTR;
+	}
 	if (ret == 0)
 		ret = supervise(session, signal_fd, program->live, program->log_interval_ns, &refusal);
 	if (ret >= 0)
 		return finish(program, session, &json, ret == 1);
 	report_discard(&json);
+	refuse(program, &refusal);
+	if (session && session_has_threads(session))
+		_exit(refusal.exit_status); /* not started as a whole, and something of it does not end */
 	session_free(session);
-	return refuse(program, &refusal);
+	return refusal.exit_status;
 }
 
 int program_run(const struct program *program)

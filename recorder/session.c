@@ -399,8 +399,7 @@ static void journal_path(char *path, size_t len, const struct session *session)
 		snprintf(path, len, "%.150s" JOURNAL_SUFFIX, name);
 }
 
-/* A recording that is refused leaves nothing behind on any target. */
-static void remove_traces(struct session *session)
+void session_discard(struct session *session)
 {
 	char path[LAYOUT_NAME_LEN * 2];
 
@@ -579,7 +578,7 @@ int session_arm(struct session *session, struct refusal *refusal)
 	if (ret == 0)
 		ret = begin_journal(session, refusal);
 	if (ret < 0) {
-		remove_traces(session);
+		session_discard(session);
 		return ret;
 	}
 	/* the clock starts here: what was before is set-up */
@@ -618,9 +617,18 @@ int session_start(struct session *session, struct refusal *refusal)
 		return 0;
 fail:
 	refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
-	/* those that run see an ended stream and an empty ring, and end */
+	/* those that run see an ended stream and an empty ring, and end; those that don't have ended already */
+	for (unsigned i = 0; i < session->disk_count; i++) {
+		struct disk *disk = &session->disks[i];
+
+		if (!disk->has_writer)
+			atomic_store_explicit(&disk->has_ended, true, memory_order_release);
+		if (!disk->has_keeper)
+			atomic_store_explicit(&disk->has_settled, true, memory_order_release);
+	}
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 	session_end(session, UNITS_NS_PER_S);
+	session_discard(session);
 	return -ret;
 }
 

@@ -30,6 +30,9 @@ int session_create(struct session **out, const struct session_config *config, st
 /** session_arm() - ring, journals, directories: all that is needed before the first byte. Return as above. */
 int session_arm(struct session *session, struct refusal *refusal);
 
+/** session_discard() - take back what session_arm() made on the targets: nothing has been recorded */
+void session_discard(struct session *session);
+
 /** session_start() - start the threads; the source starts in the reader. Return as above. */
 int session_start(struct session *session, struct refusal *refusal);
 

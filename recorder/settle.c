@@ -208,7 +208,7 @@ static void say_end(struct session *session)
 	if (!session->journal)
 		return;
 	outcome = session_outcome(session, &status);
-	journal_say(session->journal,
+	journal_end(session->journal,
 		    json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end", "outcome",
 			      session_outcome_name(outcome), "reason", session_reason_name(session), "exit_status", status, "stream_bytes",
 			      (json_int_t)account_stream_bytes(account), "received_bytes",
@@ -270,6 +270,15 @@ static bool join_all(struct session *session, int64_t deadline_ns)
 	if (session->has_reader)
 		session->has_reader = !join_before(session->reader, deadline_ns);
 	return is_clean && !session->has_reader;
+}
+
+bool session_has_threads(const struct session *session)
+{
+	bool has_threads = session->has_reader;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		has_threads = has_threads || session->disks[i].has_writer || session->disks[i].has_keeper;
+	return has_threads;
 }
 
 bool session_end(struct session *session, int64_t patience_ns)

@@ -17,6 +17,9 @@
 /** session_is_settled() - reader and writers are through and everything is durable or lost; any thread */
 bool session_is_settled(const struct session *session);
 
+/** session_has_threads() - after session_end(): is any of them still there? */
+bool session_has_threads(const struct session *session);
+
 /**
  * session_end() - join what can be joined, account for what is left, write the journal's last line
  * @patience_ns: how long to wait for threads that a disk holds

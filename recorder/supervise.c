@@ -44,6 +44,16 @@ int supervise_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+bool supervise_is_cancelled(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGUSR1)
+			return true;
+	return false;
+}
+
 static void take_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;

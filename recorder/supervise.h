@@ -19,6 +19,9 @@
 /** supervise_signals() - block INT, TERM, HUP, QUIT, USR1 for this and all later threads. Return: their signalfd or -errno */
 int supervise_signals(void);
 
+/** supervise_is_cancelled() - has INT, TERM, HUP or QUIT come? Takes the signal. For the time before supervise() */
+bool supervise_is_cancelled(int signal_fd);
+
 /**
  * supervise() - start an armed session and stay with it to its end
  * @signal_fd: from supervise_signals()

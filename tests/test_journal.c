@@ -357,6 +357,22 @@ static void *keep(void *arg)
 	return NULL;
 }
 
+static void nothing_stands_behind_the_end(void **state)
+{
+	json_t *lines;
+
+	(void)state;
+	begin(1);
+	journal_say_event(journal, "before", "a word", -1, 0);
+	journal_end(journal, json_pack("{ss}", "type", "end"));
+	journal_say_event(journal, "behind", "a late word", -1, 0);
+	flush_all(1);
+	lines = read_lines(0);
+	assert_int_equal(json_array_size(lines), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(lines, 1), "type")), "end");
+	json_decref(lines);
+}
+
 static void lines_of_many_threads_are_whole_in_every_copy(void **state)
 {
 	pthread_t speakers[SPEAKERS], keepers[COPIES];
@@ -408,6 +424,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_fails_is_an_event_in_the_others, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(nothing_stands_behind_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_torn_line_is_the_last_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_of_many_threads_are_whole_in_every_copy,
 						setup, teardown),

