@@ -73,8 +73,9 @@ bool account_check(const struct account *account, const struct account_sum *sum,
 	if (received == sum->written_bytes + overflow + disk + discarded + aborted)
 		return true;
 	snprintf(error, len,
-		 "the account doesn't close: received %" PRIu64 ", but written %" PRIu64 " + overflow %" PRIu64
-		 " + disk %" PRIu64 " + discarded %" PRIu64 " + aborted %" PRIu64 "; this is a fault of the recorder",
+		 "the account doesn't close: received %" PRIu64 ", but written %" PRIu64
+		 " + overflow %" PRIu64 " + disk %" PRIu64 " + discarded %" PRIu64
+		 " + aborted %" PRIu64 "; this is a fault of the recorder",
 		 received, sum->written_bytes, overflow, disk, discarded, aborted);
 	return false;
 }

@@ -6,8 +6,8 @@
  *   stream   = received + lost by the source
  *   received = written + overflow + disk + discarded + aborted
  * Each term is counted where it happens and by one thread; none is computed from the others.
- * Threads:  counters are relaxed atomics, each with the writer named; any thread reads. account_gap() from any thread
- *           (a mutex: a gap is an event, not the data path).
+ * Threads:  counters are relaxed atomics, each with the writer named; any thread reads.
+ *           account_gap() from any thread (a mutex: a gap is an event, not the data path).
  */
 #ifndef VSIB_RECORDER_ACCOUNT_H
 #define VSIB_RECORDER_ACCOUNT_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ACCOUNT_GAP_MAX   10000         /* gaps kept one by one; further ones are only counted */
+#define ACCOUNT_GAP_MAX 10000 /* gaps kept one by one; further ones are only counted */
 
 enum gap_cause { GAP_OVERFLOW, GAP_SOURCE, GAP_DISK, GAP_ABORTED, GAP_CAUSE_COUNT };
 
@@ -34,17 +34,17 @@ struct gap {
 typedef _Atomic uint64_t account_counter;
 
 struct account {
-	account_counter received_bytes;         /* reader: came out of the source */
-	account_counter source_lost_bytes;      /* reader: the source said they were lost */
-	account_counter estimated_bytes;        /* reader: part of source_lost_bytes told by the clock */
-	account_counter overflow_bytes;         /* reader: received, but the ring was full */
-	account_counter overflow_count;         /* reader: separate overflows */
-	account_counter discarded_bytes;        /* reader: received, but not of the recording */
-	account_counter unclaimed_disk_bytes;   /* supervisor: left in the ring when the last disk was gone */
-	account_counter unclaimed_aborted_bytes;/* supervisor: left in the ring when the operator aborted */
+	account_counter received_bytes;    /* reader: came out of the source */
+	account_counter source_lost_bytes; /* reader: the source said they were lost */
+	account_counter estimated_bytes;   /* reader: part of source_lost_bytes told by the clock */
+	account_counter overflow_bytes;    /* reader: received, but the ring was full */
+	account_counter overflow_count;    /* reader: separate overflows */
+	account_counter discarded_bytes;   /* reader: received, but not of the recording */
+	account_counter unclaimed_disk_bytes; /* supervisor: left in the ring when the last disk was gone */
+	account_counter unclaimed_aborted_bytes; /* supervisor: left in the ring when the operator aborted */
 
-	pthread_mutex_t lock;                   /* guards the rest */
-	struct gap *gaps;                       /* ACCOUNT_GAP_MAX, in the order they became known */
+	pthread_mutex_t lock; /* guards the rest */
+	struct gap *gaps;     /* ACCOUNT_GAP_MAX, in the order they became known */
 	size_t gap_kept_count;
 	uint64_t gap_count;
 	uint64_t gap_bytes[GAP_CAUSE_COUNT];
@@ -97,6 +97,7 @@ const char *account_cause_name(enum gap_cause cause);
  * @error: buffer for the sentence with both sides of the sum
  * Return: true when it does. False is a fault of this program, never of disk or source.
  */
-bool account_check(const struct account *account, const struct account_sum *sum, char *error, size_t len);
+bool account_check(const struct account *account, const struct account_sum *sum, char *error,
+		   size_t len);
 
 #endif

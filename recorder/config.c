@@ -16,7 +16,8 @@ static __thread char *error_text;
 
 static void note_error(cfg_t *cfg, const char *format, va_list ap)
 {
-	int used = snprintf(error_text, CONFIG_ERROR_LEN, "%s line %d: ", cfg && cfg->filename ? cfg->filename : "configuration",
+	int used = snprintf(error_text, CONFIG_ERROR_LEN,
+			    "%s line %d: ", cfg && cfg->filename ? cfg->filename : "configuration",
 			    cfg ? cfg->line : 0);
 
 	if (used > 0 && used < CONFIG_ERROR_LEN)
@@ -39,8 +40,8 @@ static unsigned make_keys(const struct config_reader *reader, cfg_opt_t *keys)
 	return count;
 }
 
-static int apply(const struct config_reader *reader, cfg_t *cfg, const cfg_opt_t *keys, unsigned count,
-		 const char *path, char *error)
+static int apply(const struct config_reader *reader, cfg_t *cfg, const cfg_opt_t *keys,
+		 unsigned count, const char *path, char *error)
 {
 	char why[CONFIG_ERROR_LEN];
 
@@ -77,12 +78,14 @@ int config_load(const struct config_reader *reader, const char *path, char *erro
 		break;
 	case CFG_FILE_ERROR:
 		ret = errno == EACCES ? EX_NOPERM : EX_NOINPUT;
-		snprintf(error, CONFIG_ERROR_LEN, "configuration file %.300s: %s", path, strerror(errno));
+		snprintf(error, CONFIG_ERROR_LEN, "configuration file %.300s: %s", path,
+			 strerror(errno));
 		break;
 	default:
 		ret = EX_CONFIG;
 		if (!error[0])
-			snprintf(error, CONFIG_ERROR_LEN, "configuration file %.300s was not understood", path);
+			snprintf(error, CONFIG_ERROR_LEN,
+				 "configuration file %.300s was not understood", path);
 	}
 	cfg_free(cfg);
 	return ret;

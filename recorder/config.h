@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config.h - reads a configuration file (libconfuse syntax: key = value, lists in braces, # comments)
+ * config.h - reads a configuration file (libconfuse syntax: key = value, lists in braces, #
+ * comments)
  *
- * To libconfuse every key is text; what it means is decided by the caller, for the command line and the file alike.
- * Threads: main thread.
+ * To libconfuse every key is text; what it means is decided by the caller, for the command line
+ * and the file alike. Threads: main thread.
  */
 #ifndef VSIB_RECORDER_CONFIG_H
 #define VSIB_RECORDER_CONFIG_H
@@ -13,7 +14,9 @@
 #define CONFIG_ERROR_LEN 1024
 
 struct config_reader {
-	/* the key with this number, or NULL behind the last one; @is_list: several values in braces */
+	/*
+	 * the key with this number, or NULL behind the last one; @is_list: several values in braces
+	 */
 	const char *(*key)(unsigned index, bool *is_list);
 	/* one value; 0, or anything else with the sentence in @error (CONFIG_ERROR_LEN) */
 	int (*set)(void *context, const char *key, const char *value, char *error);
@@ -22,8 +25,8 @@ struct config_reader {
 
 /**
  * config_load() - read a file, set its values in the order of the keys
- * @error: CONFIG_ERROR_LEN: file, line and what is wrong
- * Return: 0; exit status 66 (no such file), 71 (no memory), 77 (no permission) or 78 (not understood).
+ * @error: CONFIG_ERROR_LEN: file, line and what is wrong Return: 0; exit status 66 (no such
+ * file), 71 (no memory), 77 (no permission) or 78 (not understood).
  */
 int config_load(const struct config_reader *reader, const char *path, char *error);
 

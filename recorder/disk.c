@@ -33,9 +33,12 @@ void disk_fail(struct disk *disk, int error, const char *why)
 	snprintf(disk->error, sizeof(disk->error), "%s", why);
 	/* release: the sentence is whole before anybody sees the state */
 	atomic_store_explicit(&disk->state, state, memory_order_release);
-	session_event(session, state == DISK_FULL ? "disk-full" : "disk-failed", (int)disk->number, "%s: %s",
-		      session_disk_state_name(state), why);
-	/* where nothing is held for them (wr), the others can't take over what this disk should have got */
+	session_event(session, state == DISK_FULL ? "disk-full" : "disk-failed", (int)disk->number,
+		      "%s: %s", session_disk_state_name(state), why);
+	/*
+	 * where nothing is held for them (wr), the others can't take over what this disk should
+	 * have got
+	 */
 	if (atomic_fetch_sub_explicit(&session->usable_count, 1, memory_order_acq_rel) == 1 ||
 	    !session->plan.is_held)
 		session_stop(session, STOP_LAST_DISK);
@@ -50,21 +53,24 @@ void disk_settle(struct disk *disk, uint32_t count)
 	while (count-- > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		/* relaxed: a counter; an addition, because writer and keeper both settle one after the other */
+		/*
+		 * relaxed: a counter; an addition, because writer and keeper both settle one
+		 * after the other
+		 */
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
 		if (!session->journal)
 			continue;
 		layout_file_name(name, disk->name_template, segment.file_number, segment.file_base);
 		journal_say_segment(session->journal, &(struct journal_segment){
-			.target = disk->number,
-			.file = name,
-			.file_offset = segment.file_offset,
-			.bytes = segment.bytes,
-			.stream_offset = segment.stream_offset,
-			.xxh3 = segment.xxh3,
-			.has_xxh3 = session->config.use_checksums,
-			.utc_ns = segment.utc_ns,
-		});
+							      .target = disk->number,
+							      .file = name,
+							      .file_offset = segment.file_offset,
+							      .bytes = segment.bytes,
+							      .stream_offset = segment.stream_offset,
+							      .xxh3 = segment.xxh3,
+							      .has_xxh3 = session->config.use_checksums,
+							      .utc_ns = segment.utc_ns,
+						      });
 	}
 }
 

@@ -29,7 +29,10 @@ void disk_fail(struct disk *disk, int error, const char *why);
  */
 void disk_settle(struct disk *disk, uint32_t count);
 
-/** disk_forfeit() - all pending segments are lost with the disk: count them, note the gaps. Thread: as above. */
+/**
+ * disk_forfeit() - all pending segments are lost with the disk: count them, note the gaps.
+ * Thread: as above.
+ */
 void disk_forfeit(struct disk *disk);
 
 #endif

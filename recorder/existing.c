@@ -29,7 +29,10 @@ static bool is_piece_suffix(const char *rest)
 	return *rest == '\0' || strcmp(rest, JOURNAL_PART_SUFFIX) == 0;
 }
 
-/* Does the file's name come from the template? The number is any run of digits; the text behind it may begin with some too. */
+/*
+ * Does the file's name come from the template? The number is any run of digits; the text behind
+ * it may begin with some too.
+ */
 static bool matches_template(const char *file, const char *name_template)
 {
 	for (; *name_template; name_template++) {
@@ -49,7 +52,10 @@ static bool matches_template(const char *file, const char *name_template)
 	return is_piece_suffix(file);
 }
 
-/* "<name>.raw", "<name>.NNN", "<name>.vsib.jsonl": the names of every layout, whatever the template is now. */
+/*
+ * "<name>.raw", "<name>.NNN", "<name>.vsib.jsonl": the names of every layout, whatever the
+ * template is now.
+ */
 static bool is_of_name(const char *file, const char *name)
 {
 	size_t len = strlen(name);
@@ -80,8 +86,8 @@ static DIR *open_dir(int at, const char *path)
 	return dir;
 }
 
-int existing_find(const struct target *target, const char *name, const char *name_template, char *found,
-		  size_t len)
+int existing_find(const struct target *target, const char *name, const char *name_template,
+		  char *found, size_t len)
 {
 	struct dirent *entry;
 	struct stat st;
@@ -108,8 +114,8 @@ int existing_find(const struct target *target, const char *name, const char *nam
 /* ---- what the recording's own journal says ---- */
 
 /*
- * Which of the start line's targets is this one: by its path; a disk that is mounted elsewhere now, by its file system.
- * -1: none, or nobody can tell.
+ * Which of the start line's targets is this one: by its path; a disk that is mounted elsewhere
+ * now, by its file system. -1: none, or nobody can tell.
  */
 static json_int_t find_index(const json_t *start, const struct target *target)
 {
@@ -118,7 +124,8 @@ static json_int_t find_index(const json_t *start, const struct target *target)
 	const json_t *entry;
 	size_t i;
 
-	json_array_foreach(json_object_get(start, "targets"), i, entry) {
+	json_array_foreach(json_object_get(start, "targets"), i, entry)
+	{
 		const char *its_path = json_string_value(json_object_get(entry, "path"));
 		const char *uuid = json_string_value(json_object_get(entry, "fs_uuid"));
 
@@ -150,7 +157,8 @@ static int note_line(json_t *files, json_int_t *index, const json_t *line, const
 /* The names of the files that the recording has on this target by its journal there, as keys. */
 static int read_files(json_t **out, const struct target *target, const char *journal)
 {
-	int fd = openat(target->dir_fd, journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), ret = 0;
+	int fd = openat(target->dir_fd, journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
+	    ret = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	json_t *files = json_object();
 	json_int_t index = -1;
@@ -196,9 +204,12 @@ static bool is_own(const char *file, const char *name, const json_t *files)
 	return is_of_name(file, name) || is_listed(files, file);
 }
 
-/* What has to be out of the way, and isn't the recording's: beside its files, what the template makes; in its directory, all. */
-static int find_foreign(DIR *dir, const char *name, const char *name_template, const json_t *files, char *found,
-			size_t len)
+/*
+ * What has to be out of the way, and isn't the recording's: beside its files, what the template
+ * makes; in its directory, all.
+ */
+static int find_foreign(DIR *dir, const char *name, const char *name_template, const json_t *files,
+			char *found, size_t len)
 {
 	struct dirent *entry;
 
@@ -208,14 +219,15 @@ static int find_foreign(DIR *dir, const char *name, const char *name_template, c
 		if (is_own(file, name, files) || strcmp(file, ".") == 0 || strcmp(file, "..") == 0 ||
 		    (name_template && !matches_template(file, name_template)))
 			continue;
-		snprintf(found, len, "%s%s%s", name_template ? "" : name, name_template ? "" : "/", file);
+		snprintf(found, len, "%s%s%s", name_template ? "" : name, name_template ? "" : "/",
+			 file);
 		return 1;
 	}
 	return 0;
 }
 
-int existing_check(const struct target *target, const char *name, const char *name_template, char *found,
-		   size_t len)
+int existing_check(const struct target *target, const char *name, const char *name_template,
+		   char *found, size_t len)
 {
 	char journal[NAME_MAX + 1];
 	json_t *files = NULL;

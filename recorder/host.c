@@ -17,15 +17,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 2000        /* for the child to end after its report */
-#define HELD_MS     100         /* the same, when it said that it is held */
-#define INSIST_NS   INT64_C(2500000000) /* from the second signal to the end, whatever the child does */
-#define DEBOUNCE_NS INT64_C(200000000)  /* a signal to a process and to its group is one */
+#define PATIENCE_MS 2000 /* for the child to end after its report */
+#define HELD_MS 100      /* the same, when it said that it is held */
+#define INSIST_NS \
+	INT64_C(2500000000) /* from the second signal to the end, whatever the child does */
+#define DEBOUNCE_NS INT64_C(200000000) /* a signal to a process and to its group is one */
 #define EXIT_STOPPED 2
 
-static int report_pipe = -1;    /* the child's end */
+static int report_pipe = -1; /* the child's end */
 
-static pid_t user_pid;          /* 0 = not in a child of host_run() */
+static pid_t user_pid; /* 0 = not in a child of host_run() */
 
 int host_pid(void)
 {
@@ -45,8 +46,9 @@ void host_report(int exit_status, bool is_held)
 }
 
 /*
- * A descriptor 0, 1 or 2 that the caller closed would be given to the next file that is opened, and words for stderr
- * would end up in a recording. So the gap is filled with something on which the intended use still fails.
+ * A descriptor 0, 1 or 2 that the caller closed would be given to the next file that is opened,
+ * and words for stderr would end up in a recording. So the gap is filled with something on which
+ * the intended use still fails.
  */
 static void fill_standard_descriptors(void)
 {
@@ -58,8 +60,9 @@ static void fill_standard_descriptors(void)
 }
 
 /*
- * HUP that the caller ignores (nohup) stays ignored: blocked, it would come by the signalfd all the same. INT is taken even if it is
- * ignored: a shell does that to what it starts with &, and a script's kill -INT is the way to end such a recording.
+ * HUP that the caller ignores (nohup) stays ignored: blocked, it would come by the signalfd all
+ * the same. INT is taken even if it is ignored: a shell does that to what it starts with &, and a
+ * script's kill -INT is the way to end such a recording.
  */
 void host_signals(sigset_t *set)
 {
@@ -95,7 +98,8 @@ static int child_status(int wait_status)
 {
 	if (WIFEXITED(wait_status))
 		return WEXITSTATUS(wait_status);
-	fprintf(stderr, "vsib: the recorder was killed by signal %d (%s); what its journal calls durable is on the disks\n",
+	fprintf(stderr,
+		"vsib: the recorder was killed by signal %d (%s); what its journal calls durable is on the disks\n",
 		WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
 	return EXIT_STOPPED;
 }
@@ -112,7 +116,8 @@ static int leave_child(pid_t child, int exit_status, bool is_held)
 			return exit_status;
 		usleep(10000);
 	}
-	fprintf(stderr, "vsib: process %d is still held by the kernel in a read, write or sync; its memory is freed when that returns\n",
+	fprintf(stderr,
+		"vsib: process %d is still held by the kernel in a read, write or sync; its memory is freed when that returns\n",
 		(int)child);
 	return exit_status;
 }
@@ -144,7 +149,8 @@ static void pass_signal(pid_t child, int signal_fd, int64_t *first_ns, int64_t *
 
 static int give_up(pid_t child)
 {
-	fprintf(stderr, "vsib: the recorder does not end by itself and is killed; what its journal calls durable is on the disks\n");
+	fprintf(stderr,
+		"vsib: the recorder does not end by itself and is killed; what its journal calls durable is on the disks\n");
 	kill(child, SIGKILL);
 	return leave_child(child, EXIT_STOPPED, false);
 }
@@ -183,7 +189,9 @@ static int watch_child(pid_t child, int pipe_fd, int signal_fd)
 	return child_status(wait_status);
 }
 
-/* A recording holds some five descriptors a disk; the soft limit is for programs that use select(). */
+/*
+ * A recording holds some five descriptors a disk; the soft limit is for programs that use select().
+ */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;

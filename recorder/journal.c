@@ -20,22 +20,22 @@
 
 struct piece {
 	struct piece *next;
-	uint64_t offset;        /* of the first byte, counted from the journal's beginning */
+	uint64_t offset; /* of the first byte, counted from the journal's beginning */
 	size_t used;
 	char text[PIECE_BYTES];
 };
 
 struct copy {
-	int fd;                 /* -1 = not open, or given up */
-	uint64_t written;       /* bytes of the journal this copy has */
-	uint64_t reserved;      /* bytes of its file that have their room on the disk */
+	int fd;            /* -1 = not open, or given up */
+	uint64_t written;  /* bytes of the journal this copy has */
+	uint64_t reserved; /* bytes of its file that have their room on the disk */
 };
 
 struct journal {
-	pthread_mutex_t lock;   /* guards all below; held for memory work only, never for I/O */
+	pthread_mutex_t lock; /* guards all below; held for memory work only, never for I/O */
 	struct piece *first, *last;
 	uint64_t length;
-	bool has_end;           /* the last line has been said */
+	bool has_end; /* the last line has been said */
 	unsigned count;
 	struct copy copies[];
 };
@@ -65,8 +65,9 @@ static void free_pieces(struct piece *piece)
 }
 
 /*
- * The data may fill the disk, and the sink allocates ahead of them: what the journal has to say then, above all that the disk
- * is full, needs room that is its own. Best effort: where this doesn't work, the journal has what is left.
+ * The data may fill the disk, and the sink allocates ahead of them: what the journal has to say
+ * then, above all that the disk is full, needs room that is its own. Best effort: where this
+ * doesn't work, the journal has what is left.
  */
 static void reserve(struct copy *copy)
 {
@@ -219,10 +220,10 @@ void journal_end(struct journal *journal, json_t *line)
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment)
 {
 	char utc[UNITS_UTC_LEN], sum[17];
-	json_t *line = json_pack("{ss si ss sI sI sI}", "type", "segment", "target", (int)segment->target,
-				 "file", segment->file, "file_offset", (json_int_t)segment->file_offset,
-				 "bytes", (json_int_t)segment->bytes, "stream_offset",
-				 (json_int_t)segment->stream_offset);
+	json_t *line = json_pack("{ss si ss sI sI sI}", "type", "segment", "target",
+				 (int)segment->target, "file", segment->file, "file_offset",
+				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes,
+				 "stream_offset", (json_int_t)segment->stream_offset);
 
 	if (line && segment->has_xxh3) {
 		snprintf(sum, sizeof(sum), "%016" PRIx64, segment->xxh3);
@@ -233,13 +234,13 @@ void journal_say_segment(struct journal *journal, const struct journal_segment *
 	journal_say(journal, line);
 }
 
-void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes, const char *cause,
-		     int64_t utc_ns, bool is_estimated)
+void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes,
+		     const char *cause, int64_t utc_ns, bool is_estimated)
 {
 	char utc[UNITS_UTC_LEN];
 	json_t *line = json_pack("{ss sI sI ss ss}", "type", "gap", "stream_offset",
-				 (json_int_t)stream_offset, "bytes", (json_int_t)bytes, "cause", cause,
-				 "utc", units_format_utc(utc, utc_ns));
+				 (json_int_t)stream_offset, "bytes", (json_int_t)bytes, "cause",
+				 cause, "utc", units_format_utc(utc, utc_ns));
 
 	if (line && is_estimated)
 		json_object_set_new(line, "estimated", json_true());
@@ -266,8 +267,8 @@ void journal_say_event(struct journal *journal, const char *event, const char *t
 		       int64_t utc_ns)
 {
 	char utc[UNITS_UTC_LEN];
-	json_t *line = json_pack("{ss ss so ss}", "type", "event", "event", event, "text", make_text(text), "utc",
-				 units_format_utc(utc, utc_ns));
+	json_t *line = json_pack("{ss ss so ss}", "type", "event", "event", event, "text",
+				 make_text(text), "utc", units_format_utc(utc, utc_ns));
 
 	if (line && target >= 0)
 		json_object_set_new(line, "target", json_integer(target));
@@ -275,8 +276,8 @@ void journal_say_event(struct journal *journal, const char *event, const char *t
 }
 
 /*
- * The next bytes this copy lacks. The piece can't be freed meanwhile: trim() keeps what this copy, whose only
- * flusher we are, has not written.
+ * The next bytes this copy lacks. The piece can't be freed meanwhile: trim() keeps what this
+ * copy, whose only flusher we are, has not written.
  */
 static size_t next_bytes(struct journal *journal, const struct copy *copy, const char **text)
 {

@@ -2,30 +2,37 @@
 /*
  * journal.h - the record of what is where: <name>.vsib.jsonl beside the data on every target
  *
- *   journal_create() -> journal_open() a target -> journal_say_...() -> journal_flush() a target ... -> journal_free()
+ *   journal_create() -> journal_open() a target -> journal_say_...() -> journal_flush() a target
+ *   ... -> journal_free()
  *
- * Format: schema vsib-journal/1. JSON lines, one object each, appended, synced every few seconds; a last line without
- * its newline is torn and to be ignored. Every journal of a recording holds every line. All byte counts and offsets
- * are decimal integers below 2^63; "utc" is RFC 3339 with nine digits and Z. Lines, by "type":
+ * Format: schema vsib-journal/1. JSON lines, one object each, appended, synced every few seconds;
+ * a last line without its newline is torn and to be ignored. Every journal of a recording holds
+ * every line. All byte counts and offsets are decimal integers below 2^63; "utc" is RFC 3339 with
+ * nine digits and Z. Lines, by "type":
  *
- *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw", "vbs"),
- *            stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes (0 = one file), template,
- *            targets [{path, fs_uuid, device, serial}], utc, monotonic_ns, host, pid
- *            always the first line
- *   segment  target (index into start.targets), file (relative to the target's path, final name: while a recording
- *            runs, or after a crash, the file may still carry ".part" behind it), file_offset, bytes, stream_offset,
- *            xxh3 (XXH3-64, seed 0, of these bytes, 16 hex digits; absent without checksums), utc
- *            contiguous in file and in stream, at most 64 MiB; written only after the data's fdatasync
- *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted"), utc, estimated (only when true)
+ *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw",
+ *            "vbs"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes (0
+ *            = one file), template, targets [{path, fs_uuid, device, serial}], utc, monotonic_ns,
+ *            host, pid; always the first line
+ *   segment  target (index into start.targets), file (relative to the target's path, final name:
+ *            while a recording runs, or after a crash, the file may still carry ".part" behind
+ *            it), file_offset, bytes, stream_offset, xxh3 (XXH3-64, seed 0, of these bytes, 16
+ *            hex digits; absent without checksums), utc; contiguous in file and in stream, at
+ *            most 64 MiB; written only after the data's fdatasync
+ *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted"), utc, estimated
+ *            (only when true)
  *   clock    stream_offset, utc, monotonic_ns, synchronized (true/false), offset_s; every 10 s
- *   event    event (a word: "disk-failed", "clock-step", "disk-full" ...), text, utc, target (optional)
- *   end      outcome, reason (of the stream's end), exit_status, stream_bytes, received_bytes, written_bytes, overflow_bytes, disk_lost_bytes,
- *            source_lost_bytes, discarded_bytes, aborted_bytes, filled_bytes, duration_s, utc
- *            absent after a crash
+ *   event    event (a word: "disk-failed", "clock-step", "disk-full" ...), text, utc, target
+ *            (optional)
+ *   end      outcome, reason (of the stream's end), exit_status, stream_bytes, received_bytes,
+ *            written_bytes, overflow_bytes, disk_lost_bytes, source_lost_bytes, discarded_bytes,
+ *            aborted_bytes, filled_bytes, duration_s, utc; absent after a crash
  *
- * Threads:  journal_say_...() from any thread (a short lock; never on the data path: a line is a chunk, a file or
- *           up to 64 MiB of it). journal_flush(target) only by that target's keeper thread.
- * Errors:   -errno from the file; the journal of one target that fails becomes an event in the others.
+ * Threads:  journal_say_...() from any thread (a short lock; never on the data path: a line is a
+ *           chunk, a file or up to 64 MiB of it). journal_flush(target) only by that target's
+ *           keeper thread.
+ * Errors:   -errno from the file; the journal of one target that fails becomes an event in the
+ *           others.
  */
 #ifndef VSIB_RECORDER_JOURNAL_H
 #define VSIB_RECORDER_JOURNAL_H
@@ -35,22 +42,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOURNAL_SCHEMA        "vsib-journal/1"
-#define JOURNAL_SUFFIX        ".vsib.jsonl"
-#define JOURNAL_PART_SUFFIX   ".part"
-#define JOURNAL_SEGMENT_MAX   (UINT64_C(64) << 20)
+#define JOURNAL_SCHEMA "vsib-journal/1"
+#define JOURNAL_SUFFIX ".vsib.jsonl"
+#define JOURNAL_PART_SUFFIX ".part"
+#define JOURNAL_SEGMENT_MAX (UINT64_C(64) << 20)
 
 struct journal;
 
 struct journal_segment {
 	unsigned target;
-	const char *file;               /* relative to the target */
+	const char *file; /* relative to the target */
 	uint64_t file_offset;
 	uint64_t bytes;
 	uint64_t stream_offset;
 	uint64_t xxh3;
 	bool has_xxh3;
-	int64_t utc_ns;                 /* of the segment's first byte */
+	int64_t utc_ns; /* of the segment's first byte */
 };
 
 /**
@@ -71,22 +78,30 @@ void journal_free(struct journal *journal);
  */
 int journal_open(struct journal *journal, unsigned target, int dir_fd, const char *file);
 
-/** journal_end() - the last line; what is said later is not written: nothing stands behind the end. Takes over the reference */
+/**
+ * journal_end() - the last line; what is said later is not written: nothing stands behind the
+ * end. Takes over the reference
+ */
 void journal_end(struct journal *journal, json_t *line);
 
-/** journal_say() - append any object as a line; takes over the reference; NULL is ignored (no memory) */
+/**
+ * journal_say() - append any object as a line; takes over the reference; NULL is ignored (no
+ * memory)
+ */
 void journal_say(struct journal *journal, json_t *line);
 
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment);
-void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes, const char *cause,
-		     int64_t utc_ns, bool is_estimated);
+void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes,
+		     const char *cause, int64_t utc_ns, bool is_estimated);
 /** journal_say_event() - @target < 0: of the recording as a whole */
-void journal_say_event(struct journal *journal, const char *event, const char *text, int target, int64_t utc_ns);
+void journal_say_event(struct journal *journal, const char *event, const char *text, int target,
+		       int64_t utc_ns);
 
 /**
  * journal_flush() - write and sync what one target's journal does not have yet
  *
- * Return: 0; -errno: this journal is closed for good (an event in the others says so); -EBADF: was closed before.
+ * Return: 0; -errno: this journal is closed for good (an event in the others says so); -EBADF:
+ *         was closed before.
  */
 int journal_flush(struct journal *journal, unsigned target);
 

@@ -37,8 +37,8 @@ static void keep_journal(struct disk *disk)
 	int ret = disk->session->journal ? journal_flush(disk->session->journal, disk->number) : 0;
 
 	if (ret < 0 && ret != -EBADF)
-		session_warn(disk->session, "the journal on %s can't be written any more: %s", disk->target.path,
-			     strerror(-ret));
+		session_warn(disk->session, "the journal on %s can't be written any more: %s",
+			     disk->target.path, strerror(-ret));
 }
 
 static void look_at_room(struct disk *disk)

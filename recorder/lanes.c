@@ -9,25 +9,25 @@
 #include "recorder/disk.h"
 
 struct lane {
-	uint32_t disk;          /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
-	uint32_t block;         /* being filled; RING_NONE = none */
-	uint32_t last;          /* last block of the open run; RING_NONE = no run is open */
-	size_t fill;            /* bytes in block */
-	uint64_t unit_left;     /* until the stripe turns */
-	uint64_t run_left;      /* until the run ends */
-	uint64_t run_blocks;    /* in the open run, full or not */
-	uint64_t run_extents;   /* in the open run */
-	uint64_t file_left;     /* until the file ends; UINT64_MAX = never */
+	uint32_t disk; /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
+	uint32_t block;       /* being filled; RING_NONE = none */
+	uint32_t last;        /* last block of the open run; RING_NONE = no run is open */
+	size_t fill;          /* bytes in block */
+	uint64_t unit_left;   /* until the stripe turns */
+	uint64_t run_left;    /* until the run ends */
+	uint64_t run_blocks;  /* in the open run, full or not */
+	uint64_t run_extents; /* in the open run */
+	uint64_t file_left;   /* until the file ends; UINT64_MAX = never */
 	uint64_t file_number;
-	uint64_t file_offset;   /* of the next block */
-	uint64_t file_count;    /* files begun in this lane */
+	uint64_t file_offset; /* of the next block */
+	uint64_t file_count;  /* files begun in this lane */
 };
 
 struct lanes {
 	struct session *session;
 	uint32_t count;
 	uint32_t current;
-	uint64_t file_count;    /* files begun in all lanes */
+	uint64_t file_count; /* files begun in all lanes */
 	struct lane lanes[];
 };
 
@@ -65,7 +65,10 @@ static void look_at_disks(const struct session *session, struct stripe_disk *dis
 		uint64_t assigned = account_get(&disk->assigned_bytes);
 		uint64_t room = disk->target.free_bytes;
 
-		/* relaxed: a policy decides by these figures, nothing is unsafe if they are a little old */
+		/*
+		 * relaxed: a policy decides by these figures, nothing is unsafe if they are a
+		 * little old
+		 */
 		disks[i].is_usable = disk_is_usable(disk);
 		disks[i].open_units = atomic_load_explicit(&disk->open_units, memory_order_relaxed);
 		disks[i].write_age_ns = started ? now - started : 0;
@@ -93,20 +96,24 @@ static uint64_t lane_file_bytes(const struct lanes *lanes, const struct lane *la
 	const struct session *session = lanes->session;
 
 	/* where sizes differ each lane has its own disk; else they are all the same */
-	return lanes->count > 1 ? session->disks[lane - lanes->lanes].file_bytes : session->disks[0].file_bytes;
+	return lanes->count > 1 ? session->disks[lane - lanes->lanes].file_bytes :
+				  session->disks[0].file_bytes;
 }
 
 /*
- * File numbers. One lane, or whole files in turn: counted over the whole recording. Lanes that take turns by units
- * smaller than a file: lane i has numbers i, i + n, i + 2n ..., so that they are unique as well; or, as wr counts,
- * 0, 1, 2 ... in each directory.
+ * File numbers. One lane, or whole files in turn: counted over the whole recording. Lanes that
+ * take turns by units smaller than a file: lane i has numbers i, i + n, i + 2n ..., so that they
+ * are unique as well; or, as wr counts, 0, 1, 2 ... in each directory.
  */
 static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 {
 	const struct session *session = lanes->session;
 
 	if (session->config.is_index_global) {
-		/* of the file's first block: file_count files before it, a block of each round being this lane's */
+		/*
+		 * of the file's first block: file_count files before it, a block of each round
+		 * being this lane's
+		 */
 		uint64_t index = (uint64_t)(lane - lanes->lanes);
 		uint64_t blocks = lane_file_bytes(lanes, lane) / session->config.unit_bytes;
 
@@ -142,7 +149,10 @@ static bool is_new_run_needed(const struct lane *lane)
 	return lane->last == RING_NONE;
 }
 
-/* The disk of a file that goes on over several runs has failed: the file ends, a new one begins elsewhere. */
+/*
+ * The disk of a file that goes on over several runs has failed: the file ends, a new one begins
+ * elsewhere.
+ */
 static void leave_failed_disk(struct lanes *lanes, struct lane *lane)
 {
 	const struct session *session = lanes->session;
@@ -185,8 +195,9 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 }
 
 /*
- * Blocks that had to be handed on with little in them take as much of the ring as full ones, and the ring must hold a run for each
- * disk. And whoever writes the run keeps its extents until it is durable.
+ * Blocks that had to be handed on with little in them take as much of the ring as full ones, and
+ * the ring must hold a run for each disk. And whoever writes the run keeps its extents until it
+ * is durable.
  */
 static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
 {
@@ -195,8 +206,9 @@ static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
 }
 
 /*
- * A disk that fails hands on what is in its queue before it does anything that may take for ever. What we put there meanwhile, or the
- * disk was chosen for before, we hand on ourselves. seq_cst: see ring_rescue(). With nothing held its writer counts it as lost.
+ * A disk that fails hands on what is in its queue before it does anything that may take for ever.
+ * What we put there meanwhile, or the disk was chosen for before, we hand on ourselves. seq_cst:
+ * see ring_rescue(). With nothing held its writer counts it as lost.
  */
 static void rescue_if_left(struct session *session, uint32_t queue)
 {
@@ -277,13 +289,15 @@ static bool has_work(const struct disk *disk)
 	if (block == RING_END)
 		return true;
 	if (block == RING_NONE)
-		return ring_queue_length(ring, disk->number) > 0 || ring_queue_length(ring, RING_RESCUE) > 0;
+		return ring_queue_length(ring, disk->number) > 0 ||
+		       ring_queue_length(ring, RING_RESCUE) > 0;
 	return ring_next(ring, block) != RING_NONE;
 }
 
 /*
- * The ring is full. When every disk that works waits for its run to go on, no block will ever come back: it happens when a disk
- * fails and its runs, which fill the ring, wait for writers who are in the middle of others. So the open runs end here.
+ * The ring is full. When every disk that works waits for its run to go on, no block will ever
+ * come back: it happens when a disk fails and its runs, which fill the ring, wait for writers who
+ * are in the middle of others. So the open runs end here.
  */
 static void end_runs_if_all_wait(struct lanes *lanes)
 {
@@ -328,7 +342,8 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct block_label *label = ring_label(session->ring, lane->block);
 	struct extent *last = label->extent_count ? &label->extents[label->extent_count - 1] : NULL;
 
-	if (last && last->at + last->bytes == lane->fill && last->stream_offset + last->bytes == stream_offset) {
+	if (last && last->at + last->bytes == lane->fill &&
+	    last->stream_offset + last->bytes == stream_offset) {
 		last->bytes += (uint32_t)bytes;
 	} else {
 		assert(label->extent_count < session->plan.extent_max);

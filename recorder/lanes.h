@@ -2,11 +2,13 @@
 /*
  * lanes.h - cuts the stream into blocks, runs and files and deals them to the disks
  *
- *   lanes_create() -> { lanes_room() -> fill -> lanes_filled() } ... -> lanes_finish() -> lanes_free()
+ *   lanes_create() -> { lanes_room() -> fill -> lanes_filled() } ... -> lanes_finish() ->
+ *   lanes_free()
  *
- * Shape:   A lane is a sequence of files being written one after the other. Policy any has one lane, whose disk is chosen anew at each
- *          file; policy round has one a disk, and the stream goes from lane to lane unit by unit, each lane filling its own
- *          block. A block never spans two files, so that file offsets stay aligned.
+ * Shape:   A lane is a sequence of files being written one after the other. Policy any has one
+ *          lane, whose disk is chosen anew at each file; policy round has one a disk, and the
+ *          stream goes from lane to lane unit by unit, each lane filling its own block. A block
+ *          never spans two files, so that file offsets stay aligned.
  * Threads: the reader only.
  */
 #ifndef VSIB_RECORDER_LANES_H
@@ -40,7 +42,9 @@ size_t lanes_room(struct lanes *lanes, void **data);
  */
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns);
 
-/** lanes_finish() - the stream is over: hands on blocks that are filled in part and ends every run */
+/**
+ * lanes_finish() - the stream is over: hands on blocks that are filled in part and ends every run
+ */
 void lanes_finish(struct lanes *lanes);
 
 #endif

@@ -14,7 +14,7 @@
 #include "recorder/segment.h"
 
 #define DEFAULT_BLOCK (UINT64_C(4) << 20)
-#define LABEL_EXTENTS 16        /* room for a dozen losses of the source within one block */
+#define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
@@ -50,7 +50,8 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 	plan->block_bytes = wanted / quantum * quantum;
 	if (plan->block_bytes == 0 || plan->block_bytes > UINT32_MAX / 2) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "a block of %" PRIu64 " bytes is impossible: it must be a multiple of %" PRIu64 " (whole frames and whole pages) below 2 GiB",
+			 "a block of %" PRIu64 " bytes is impossible: it must be a multiple of %" PRIu64
+			 " (whole frames and whole pages) below 2 GiB",
 			 wanted, quantum);
 		return -EINVAL;
 	}
@@ -59,7 +60,9 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 		count = UINT32_C(1) << 31;
 	if (count < least) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "a ring of %" PRIu64 " bytes holds %" PRIu64 " blocks of %" PRIu64 " bytes; %" PRIu64 " are needed for %u disks: a larger --ring or a smaller --block",
+			 "a ring of %" PRIu64 " bytes holds %" PRIu64 " blocks of %" PRIu64
+			 " bytes; %" PRIu64
+			 " are needed for %u disks: a larger --ring or a smaller --block",
 			 request->ring_bytes, count, plan->block_bytes, least, request->disk_count);
 		return -EINVAL;
 	}
@@ -69,8 +72,9 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 }
 
 /*
- * The chunk: so small that each disk can own two while one is filled and the ring still has as much again; whole
- * blocks. With one disk nothing is held for it and a chunk may be as large as files go.
+ * The chunk: so small that each disk can own two while one is filled and the ring still has as
+ * much again; whole blocks. With one disk nothing is held for it and a chunk may be as large as
+ * files go.
  */
 static int plan_chunk(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
@@ -90,7 +94,8 @@ static int plan_chunk(struct layout_plan *plan, const struct layout_request *req
 	}
 	if (plan->is_held && chunk > plan->ring_bytes / (request->disk_count + 1)) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "chunks of %" PRIu64 " bytes for %u disks don't fit into a ring of %" PRIu64 " bytes: a chunk stays in the ring until it is safely on its disk; a larger --ring or a smaller --chunk",
+			 "chunks of %" PRIu64 " bytes for %u disks don't fit into a ring of %" PRIu64
+			 " bytes: a chunk stays in the ring until it is safely on its disk; a larger --ring or a smaller --chunk",
 			 chunk, request->disk_count, plan->ring_bytes);
 		return -EINVAL;
 	}
@@ -141,8 +146,10 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		plan->extent_max += (uint32_t)(plan->block_bytes / request->unit_bytes) + 2;
 	if (plan->extent_max > SEGMENT_PENDING_MAX / 4) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "units of %" PRIu64 " bytes are too small for blocks of %" PRIu64 " bytes: at least a %" PRIu32 "th",
-			 request->unit_bytes, plan->block_bytes, SEGMENT_PENDING_MAX / 4 - LABEL_EXTENTS - 2);
+			 "units of %" PRIu64 " bytes are too small for blocks of %" PRIu64
+			 " bytes: at least a %" PRIu32 "th",
+			 request->unit_bytes, plan->block_bytes,
+			 SEGMENT_PENDING_MAX / 4 - LABEL_EXTENTS - 2);
 		return -EINVAL;
 	}
 	if (request->is_stream)
@@ -200,8 +207,8 @@ int layout_check_template(const char *name_template, bool needs_number, char *er
 
 	for (p = name_template; *p; p++) {
 		if (*p == '/') {
-			snprintf(error, LAYOUT_ERROR_LEN, "template '%.200s': a file name, without '/'",
-				 name_template);
+			snprintf(error, LAYOUT_ERROR_LEN,
+				 "template '%.200s': a file name, without '/'", name_template);
 			return -EINVAL;
 		}
 		if (*p != '%' || (p[1] == '%' && p++))
@@ -267,7 +274,8 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 	escaped[n] = '\0';
 	if (plan->kind == LAYOUT_VBS)
 		snprintf(buf, LAYOUT_NAME_LEN, "%s/%s.%%08d", escaped, escaped);
-	else if (plan->file_bytes || plan->is_held) /* several: one a target at least, and each may end up on any of them */
+	else if (plan->file_bytes ||
+		 plan->is_held) /* several: one a target at least, and each may end up on any of them */
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d", escaped);
 	else
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.raw", escaped);

@@ -7,8 +7,9 @@
  * Layouts (the facts of vbs: FlexBuff chunks as jive5ab and vlbi-streamer read them):
  *   raw   <name>.raw; with a file size, or on several targets, files from a template (default <name>.%06d)
  *   vbs   <name>/<name>.NNNNNNNN, eight digits from 00000000, counted over the whole recording
- * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails, rewritten elsewhere as one; a
- *        *unit* is what goes to one disk before the stripe turns to the next.
+ * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails,
+ *        rewritten elsewhere as one; a *unit* is what goes to one disk before the stripe turns to
+ *        the next.
  * Threads: pure functions over constant structs.
  */
 #ifndef VSIB_RECORDER_LAYOUT_H
@@ -18,11 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAYOUT_NAME_LEN   1024          /* "<name>/<name>.%08d" with every '%' doubled, and a file's name behind that */
-#define LAYOUT_NAME_MAX   150           /* of a recording, in bytes: its files' names must fit into 255 */
-#define LAYOUT_ERROR_LEN  512
-#define LAYOUT_CHUNK_MAX  (UINT64_C(256) << 20)
-#define LAYOUT_ALIGN      UINT64_C(4096)
+#define LAYOUT_NAME_LEN \
+	1024 /* "<name>/<name>.%08d" with every '%' doubled, and a file's name behind that */
+#define LAYOUT_NAME_MAX 150 /* of a recording, in bytes: its files' names must fit into 255 */
+#define LAYOUT_ERROR_LEN 512
+#define LAYOUT_CHUNK_MAX (UINT64_C(256) << 20)
+#define LAYOUT_ALIGN UINT64_C(4096)
 
 enum layout_kind { LAYOUT_RAW, LAYOUT_VBS };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
@@ -32,12 +34,12 @@ struct layout_request {
 	enum layout_kind kind;
 	enum stripe_policy stripe;
 	unsigned disk_count;
-	bool is_stream;         /* null: or -: no files */
-	bool is_historical;     /* wr: a lost directory ends it, so nothing is held for the others */
+	bool is_stream;     /* null: or -: no files */
+	bool is_historical; /* wr: a lost directory ends it, so nothing is held for the others */
 	uint64_t ring_bytes;
 	uint64_t block_bytes;
-	uint64_t unit_bytes;    /* wr: bytes that go to one directory in turn; 0 = a block, or a file */
-	uint64_t frame_bytes;   /* of the source */
+	uint64_t unit_bytes; /* wr: bytes that go to one directory in turn; 0 = a block, or a file */
+	uint64_t frame_bytes; /* of the source */
 	uint64_t chunk_bytes;
 	uint64_t file_bytes;
 };
@@ -46,33 +48,37 @@ struct layout_request {
 struct layout_plan {
 	enum layout_kind kind;
 	enum stripe_policy stripe;
-	uint64_t ring_bytes;    /* block_bytes x block_count */
-	uint64_t block_bytes;   /* multiple of lcm(frame, 4096) */
+	uint64_t ring_bytes;  /* block_bytes x block_count */
+	uint64_t block_bytes; /* multiple of lcm(frame, 4096) */
 	uint32_t block_count;
-	uint64_t unit_bytes;    /* the stripe turns after so many bytes; 0 = at the end of a file */
-	uint64_t file_bytes;    /* a file is rolled at this size; 0 = never */
-	uint64_t run_bytes;     /* a run ends after so many bytes; 0 = each block is a run */
-	uint64_t chunk_bytes;   /* as printed: vbs: the file; several targets: the sync batch; else 0 */
-	bool is_held;           /* blocks go back only when their run is durable (several targets) */
-	bool is_run_a_file;     /* a run's end is its file's end, whatever its size */
-	uint32_t extent_max;    /* extents a block's label must have room for */
+	uint64_t unit_bytes; /* the stripe turns after so many bytes; 0 = at the end of a file */
+	uint64_t file_bytes; /* a file is rolled at this size; 0 = never */
+	uint64_t run_bytes;  /* a run ends after so many bytes; 0 = each block is a run */
+	uint64_t chunk_bytes; /* as printed: vbs: the file; several targets: the sync batch; else 0 */
+	bool is_held;         /* blocks go back only when their run is durable (several targets) */
+	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
+	uint32_t extent_max; /* extents a block's label must have room for */
 };
 
 /**
  * layout_plan() - from what was asked to what is done
- * @error: LAYOUT_ERROR_LEN, a sentence when refused
- * Return: 0; -EINVAL when the pieces don't fit together (ring too small, chunk no whole blocks ...).
+ * @error: LAYOUT_ERROR_LEN, a sentence when refused Return: 0; -EINVAL when the pieces don't fit
+ * together (ring too small, chunk no whole blocks ...).
  */
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error);
 
 /**
- * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', UTF-8, short enough for a file's name
+ * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', UTF-8, short
+ * enough for a file's name
  * @needs_number: false: a plain name is fine too
  * Return: 0; -EINVAL with the sentence in @error (LAYOUT_ERROR_LEN).
  */
 int layout_check_template(const char *name_template, bool needs_number, char *error);
 
-/** layout_check_name() - a recording's name: no '.', no '/', UTF-8, not empty, not long; @error as above. Return: 0; -EINVAL. */
+/**
+ * layout_check_name() - a recording's name: no '.', no '/', UTF-8, not empty, not long; @error as
+ * above. Return: 0; -EINVAL.
+ */
 int layout_check_name(const char *name, char *error);
 
 /**
@@ -84,7 +90,8 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 /**
  * layout_file_name() - name of file @number relative to its target
  * @buf:  LAYOUT_NAME_LEN
- * @base: 0; or the offset in the file from which on this piece was rescued to another disk: "<final name>@<base>"
+ * @base: 0; or the offset in the file from which on this piece was rescued to another disk:
+ *        "<final name>@<base>"
  */
 void layout_file_name(char *buf, const char *name_template, uint64_t number, uint64_t base);
 

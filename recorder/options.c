@@ -14,7 +14,7 @@
 #include "recorder/config.h"
 #include "recorder/version.h"
 
-#define DEFAULT_RING    (UINT64_C(256) << 20)
+#define DEFAULT_RING (UINT64_C(256) << 20)
 #define DEFAULT_SILENCE (INT64_C(10) * UNITS_NS_PER_S)
 
 struct option_text {
@@ -23,11 +23,11 @@ struct option_text {
 };
 
 struct option_row {
-	const char *name;       /* long option and configuration key */
-	int key;                /* short option letter, or a number above 255 */
-	const char *arg;        /* NULL = none: on the command line the option alone means "yes" */
+	const char *name; /* long option and configuration key */
+	int key;          /* short option letter, or a number above 255 */
+	const char *arg;  /* NULL = none: on the command line the option alone means "yes" */
 	const char *help;
-	int (*set)(struct options *options, const char *value);        /* 0, -EINVAL, -ERANGE */
+	int (*set)(struct options *options, const char *value); /* 0, -EINVAL, -ERANGE */
 	bool is_list;
 };
 
@@ -303,49 +303,89 @@ static int set_config(struct options *o, const char *value)
 }
 
 enum {
-	KEY_NAME = 256, KEY_UNIT, KEY_LAYOUT, KEY_TEMPLATE, KEY_FILE_SIZE, KEY_CHUNK, KEY_STRIPE, KEY_RING, KEY_BLOCK, KEY_IO,
-	KEY_ON_OVERFLOW, KEY_CHECKSUM, KEY_JOURNAL, KEY_SAME_DEVICE, KEY_FORCE, KEY_START, KEY_LOCK, KEY_HUGE, KEY_NODE,
-	KEY_SILENCE, KEY_JSON, KEY_LIVE, KEY_LOG_INTERVAL, KEY_CONFIG,
+	KEY_NAME = 256,
+	KEY_UNIT,
+	KEY_LAYOUT,
+	KEY_TEMPLATE,
+	KEY_FILE_SIZE,
+	KEY_CHUNK,
+	KEY_STRIPE,
+	KEY_RING,
+	KEY_BLOCK,
+	KEY_IO,
+	KEY_ON_OVERFLOW,
+	KEY_CHECKSUM,
+	KEY_JOURNAL,
+	KEY_SAME_DEVICE,
+	KEY_FORCE,
+	KEY_START,
+	KEY_LOCK,
+	KEY_HUGE,
+	KEY_NODE,
+	KEY_SILENCE,
+	KEY_JSON,
+	KEY_LIVE,
+	KEY_LOG_INTERVAL,
+	KEY_CONFIG,
 };
 
 static const struct option_row rows[] = {
 	{ "source", 's', "SOURCE", "where the stream comes from, see below", set_source, false },
-	{ "target", 'o', "TARGET", "a directory to record to (once for each disk), null: for none, - for stdout", set_target,
+	{ "target", 'o', "TARGET",
+	  "a directory to record to (once for each disk), null: for none, - for stdout", set_target,
 	  true },
-	{ "rate", 'r', "RATE", "rate of the stream; bare number = Mbit/s. Paces sim: and file:, is a check for devices", set_rate,
-	  false },
+	{ "rate", 'r', "RATE",
+	  "rate of the stream; bare number = Mbit/s. Paces sim: and file:, is a check for devices",
+	  set_rate, false },
 	{ "duration", 'd', "TIME", "record for so long: 90, 30s, 10m, 1h30m", set_duration, false },
 	{ "bytes", 'n', "BYTES", "record so many bytes of the stream: 64Mi, 2G", set_bytes, false },
 	{ "start", KEY_START, "UTC", "start at this moment: 2026-11-30T08:15:00Z", set_start, false },
-	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start", set_name, false },
-	{ "layout", KEY_LAYOUT, "raw|vbs", "files as the stream's bytes, or FlexBuff chunks (default with several targets)",
+	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
+	  set_name, false },
+	{ "layout", KEY_LAYOUT, "raw|vbs",
+	  "files as the stream's bytes, or FlexBuff chunks (default with several targets)",
 	  set_layout, false },
-	{ "template", KEY_TEMPLATE, "NAME", "layout raw: file name with one %d or %0Nd for the file number", set_template, false },
-	{ "file-size", KEY_FILE_SIZE, "SIZE", "layout raw: begin a new file at this size", set_file_size, false },
-	{ "chunk", KEY_CHUNK, "SIZE", "layout vbs: size of a chunk; default ring/(4 x disks), at most 256Mi", set_chunk, false },
-	{ "stripe", KEY_STRIPE, "any|round", "the next free disk takes the next unit (default), or strict turn", set_stripe,
-	  false },
-	{ "unit", KEY_UNIT, "SIZE", "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
-	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits", set_ring, false },
-	{ "block", KEY_BLOCK, "SIZE", "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
-	{ "io", KEY_IO, "direct|buffered", "write past the page cache (default), or through it with bounded dirty memory", set_io,
+	{ "template", KEY_TEMPLATE, "NAME",
+	  "layout raw: file name with one %d or %0Nd for the file number", set_template, false },
+	{ "file-size", KEY_FILE_SIZE, "SIZE", "layout raw: begin a new file at this size",
+	  set_file_size, false },
+	{ "chunk", KEY_CHUNK, "SIZE",
+	  "layout vbs: size of a chunk; default ring/(4 x disks), at most 256Mi", set_chunk, false },
+	{ "stripe", KEY_STRIPE, "any|round",
+	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
+	{ "unit", KEY_UNIT, "SIZE",
+	  "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
+	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits",
+	  set_ring, false },
+	{ "block", KEY_BLOCK, "SIZE",
+	  "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
+	{ "io", KEY_IO, "direct|buffered",
+	  "write past the page cache (default), or through it with bounded dirty memory", set_io,
 	  false },
 	{ "on-overflow", KEY_ON_OVERFLOW, "auto|drop|wait|stop",
-	  "full ring: drop and count, let the source wait, or stop; auto = by the kind of source", set_on_overflow, false },
-	{ "checksum", KEY_CHECKSUM, "xxh3|none", "checksums of all data in the journal (default xxh3)", set_checksum, false },
-	{ "journal", KEY_JOURNAL, "yes|no", "keep NAME.vsib.jsonl beside the data (default yes)", set_journal, false },
-	{ "allow-same-device", KEY_SAME_DEVICE, NULL, "targets may share a device, or lie on the root file system",
-	  set_allow_same_device, false },
+	  "full ring: drop and count, let the source wait, or stop; auto = by the kind of source",
+	  set_on_overflow, false },
+	{ "checksum", KEY_CHECKSUM, "xxh3|none",
+	  "checksums of all data in the journal (default xxh3)", set_checksum, false },
+	{ "journal", KEY_JOURNAL, "yes|no", "keep NAME.vsib.jsonl beside the data (default yes)",
+	  set_journal, false },
+	{ "allow-same-device", KEY_SAME_DEVICE, NULL,
+	  "targets may share a device, or lie on the root file system", set_allow_same_device, false },
 	{ "force", KEY_FORCE, NULL, "remove an existing recording of this name first", set_force, false },
 	{ "lock", KEY_LOCK, "yes|no", "lock the ring in memory (default yes)", set_lock, false },
-	{ "huge-pages", KEY_HUGE, "try|require|no", "huge pages for the ring (default try)", set_huge_pages, false },
-	{ "numa-node", KEY_NODE, "N|auto", "NUMA node of the ring; default the source device's", set_numa_node, false },
-	{ "silence", KEY_SILENCE, "TIME", "say so when the source is silent for so long; default 10s, 0 = never", set_silence,
-	  false },
+	{ "huge-pages", KEY_HUGE, "try|require|no", "huge pages for the ring (default try)",
+	  set_huge_pages, false },
+	{ "numa-node", KEY_NODE, "N|auto", "NUMA node of the ring; default the source device's",
+	  set_numa_node, false },
+	{ "silence", KEY_SILENCE, "TIME",
+	  "say so when the source is silent for so long; default 10s, 0 = never", set_silence, false },
 	{ "json", KEY_JSON, "FILE|-", "write the report as JSON", set_json, false },
-	{ "live", KEY_LIVE, "auto|line|log|none", "a live line, a log line every --log-interval, or neither", set_live, false },
-	{ "log-interval", KEY_LOG_INTERVAL, "TIME", "time between log lines; default 10s", set_log_interval, false },
-	{ "config", KEY_CONFIG, "FILE", "read options from a file; the command line beats it", set_config, false },
+	{ "live", KEY_LIVE, "auto|line|log|none",
+	  "a live line, a log line every --log-interval, or neither", set_live, false },
+	{ "log-interval", KEY_LOG_INTERVAL, "TIME", "time between log lines; default 10s",
+	  set_log_interval, false },
+	{ "config", KEY_CONFIG, "FILE", "read options from a file; the command line beats it",
+	  set_config, false },
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -423,7 +463,9 @@ static const struct argp_option *argp_rows(void)
 	static struct argp_option table[ROW_COUNT + 1];
 
 	for (size_t i = 0; i < ROW_COUNT; i++)
-		table[i] = (struct argp_option){ rows[i].name, rows[i].key, rows[i].arg, 0, rows[i].help, 0 };
+		table[i] = (struct argp_option){ rows[i].name, rows[i].key,
+						 rows[i].arg,  0,
+						 rows[i].help, 0 };
 	return table;
 }
 
@@ -445,7 +487,8 @@ static char *help_filter(int key, const char *text, void *input)
 		fprintf(f, "  %s\n", (*ops)->summary);
 	fputs("\nRates: 512 = 512 Mbit/s, 1.6G, 64MB/s. Sizes: 4096, 64Ki, 1.5G. Times: 90, 30s, 1h30m.\n"
 	      "Exit status: 0 complete, 1 complete with loss or degraded, 2 stopped early; 64 usage, 66 no input, "
-	      "73 can't create, 74 I/O, 77 permission, 78 configuration.\n", f);
+	      "73 can't create, 74 I/O, 77 permission, 78 configuration.\n",
+	      f);
 	fclose(f);
 	return all;
 }
@@ -515,7 +558,8 @@ int options_parse(struct options *options, int argc, char **argv, char *error)
 
 void options_complete(struct options *options)
 {
-	int64_t moment = options->session.start_utc_ns ? options->session.start_utc_ns : units_realtime_ns();
+	int64_t moment =
+		options->session.start_utc_ns ? options->session.start_utc_ns : units_realtime_ns();
 	time_t seconds = (time_t)(moment / UNITS_NS_PER_S);
 	struct tm tm;
 

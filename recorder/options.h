@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.h - the options of vsib-record: one table for the command line, the configuration file and --help
+ * options.h - the options of vsib-record: one table for the command line, the configuration file
+ * and --help
  *
  *   options_parse() -> use -> options_free()
  *
- * Precedence: command line over --config FILE over the built-in defaults. A key of the configuration file is a long option's name.
- * Threads: main thread.
+ * Precedence: command line over --config FILE over the built-in defaults. A key of the
+ * configuration file is a long option's name. Threads: main thread.
  */
 #ifndef VSIB_RECORDER_OPTIONS_H
 #define VSIB_RECORDER_OPTIONS_H
@@ -26,12 +27,12 @@ struct options {
 	unsigned target_count;
 	bool is_layout_given;
 	bool is_ring_given;
-	const char *json;               /* report: file, "-" or NULL */
+	const char *json; /* report: file, "-" or NULL */
 	const char *config;
 	enum live_mode live;
 	int64_t log_interval_ns;
-	char name[LAYOUT_NAME_LEN];     /* default name, when none is given */
-	struct option_text *texts;      /* strings that live as long as the options */
+	char name[LAYOUT_NAME_LEN]; /* default name, when none is given */
+	struct option_text *texts;  /* strings that live as long as the options */
 };
 
 /** options_defaults() - what counts when nothing is given */
@@ -46,10 +47,16 @@ void options_defaults(struct options *options);
  */
 int options_parse(struct options *options, int argc, char **argv, char *error);
 
-/** options_set() - one value by its long name, as if it stood in the configuration file. Return: 0 or exit status. */
+/**
+ * options_set() - one value by its long name, as if it stood in the configuration file. Return: 0
+ * or exit status.
+ */
 int options_set(struct options *options, const char *name, const char *value, char *error);
 
-/** options_complete() - what follows from the rest: layout by the number of targets, name by the clock, ring by memory */
+/**
+ * options_complete() - what follows from the rest: layout by the number of targets, name by the
+ * clock, ring by memory
+ */
 void options_complete(struct options *options);
 
 void options_free(struct options *options);

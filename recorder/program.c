@@ -20,7 +20,8 @@ int program_say(const char *name, int exit_status, const char *text)
 }
 
 /* After the account: report, status to the parent, and out. */
-static int finish(const struct program *program, struct session *session, struct report_file *json, bool is_free)
+static int finish(const struct program *program, struct session *session, struct report_file *json,
+		  bool is_free)
 {
 	int status, ret;
 
@@ -30,8 +31,8 @@ static int finish(const struct program *program, struct session *session, struct
 	ret = report_json(json, session);
 	program->report(program, session);
 	if (ret < 0) {
-		fprintf(stderr, "%s: the JSON report %s could not be written: %s\n", program->name, json->path,
-			strerror(-ret));
+		fprintf(stderr, "%s: the JSON report %s could not be written: %s\n", program->name,
+			json->path, strerror(-ret));
 		status = status ? status : EX_IOERR;
 	}
 	host_report(status, !is_free);
@@ -59,7 +60,8 @@ static int record(void *context)
 		return program_say(program->name, EX_OSERR, "can't take signals");
 	ret = report_prepare(&json, program->json);
 	if (ret < 0) {
-		fprintf(stderr, "%s: can't write the report to %s: %s\n", program->name, program->json, strerror(-ret));
+		fprintf(stderr, "%s: can't write the report to %s: %s\n", program->name,
+			program->json, strerror(-ret));
 		return EX_CANTCREAT;
 	}
 	ret = session_create(&session, program->config, &refusal);
@@ -67,7 +69,8 @@ static int record(void *context)
 		ret = session_arm(session, &refusal);
 	if (ret == 0 && supervise_is_cancelled(signal_fd)) {
 		session_discard(session);
-		snprintf(refusal.text, sizeof(refusal.text), "ended by a signal before the start: nothing was recorded");
+		snprintf(refusal.text, sizeof(refusal.text),
+			 "ended by a signal before the start: nothing was recorded");
 		refusal.exit_status = EXIT_STOPPED;
 		ret = -EINTR;
 	}

@@ -13,14 +13,14 @@
 #include "recorder/session.h"
 
 struct program {
-	const char *name;               /* in front of its messages */
+	const char *name; /* in front of its messages */
 	const struct session_config *config;
-	const char *json;               /* report: file, "-" or NULL */
+	const char *json; /* report: file, "-" or NULL */
 	enum live_mode live;
 	int64_t log_interval_ns;
-	void (*report)(const struct program *program, const struct session *session);   /* in words, to stderr */
-	const char *if_it_exists;       /* what the user can do when a recording of that name exists */
-	void *context;                  /* of report() */
+	void (*report)(const struct program *program, const struct session *session); /* in words, to stderr */
+	const char *if_it_exists; /* what the user can do when a recording of that name exists */
+	void *context;            /* of report() */
 };
 
 /**

@@ -16,33 +16,34 @@
 #include "recorder/host.h"
 #include "recorder/version.h"
 
-#define TREND           8               /* seconds of ring levels kept */
-#define STEP_NS         INT64_C(500000000)      /* the wall clock has been stepped when it moved by more in a second */
-#define CLOCK_LINE_NS   (INT64_C(10) * UNITS_NS_PER_S)
-#define TICK_SLACK_NS   INT64_C(400000000)      /* ticks come each second, about */
-#define SPACE_WARN_S    300             /* warn when a disk will be full in so many seconds */
-#define BAR             10
+#define TREND 8 /* seconds of ring levels kept */
+#define STEP_NS \
+	INT64_C(500000000) /* the wall clock has been stepped when it moved by more in a second */
+#define CLOCK_LINE_NS (INT64_C(10) * UNITS_NS_PER_S)
+#define TICK_SLACK_NS INT64_C(400000000) /* ticks come each second, about */
+#define SPACE_WARN_S 300                 /* warn when a disk will be full in so many seconds */
+#define BAR 10
 
 struct progress {
 	struct session *session;
-	bool is_line;                   /* a live line on a terminal */
-	bool is_log;                    /* a log line each interval */
+	bool is_line; /* a live line on a terminal */
+	bool is_log;  /* a log line each interval */
 	bool is_line_shown;
 	bool is_draining;
 	int64_t interval_ns;
 	int64_t last_log_ns, last_clock_ns, last_tick_ns;
-	int64_t wall_offset_ns;         /* CLOCK_REALTIME - CLOCK_MONOTONIC at the last tick */
-	uint64_t last_in, last_out;     /* bytes at the last tick */
+	int64_t wall_offset_ns;     /* CLOCK_REALTIME - CLOCK_MONOTONIC at the last tick */
+	uint64_t last_in, last_out; /* bytes at the last tick */
 	double in_bps, out_bps;
 	uint64_t last_disk[TARGET_MAX];
 	double disk_bps[TARGET_MAX];
-	uint64_t levels[TREND];         /* of the ring, newest last */
+	uint64_t levels[TREND]; /* of the ring, newest last */
 	unsigned level_count;
 	bool has_warned_space[TARGET_MAX];
 	bool has_warned_data;
 	int64_t event_second;
-	unsigned event_count;           /* shown in this second */
-	uint64_t hidden_count;          /* not shown since the last mention */
+	unsigned event_count;  /* shown in this second */
+	uint64_t hidden_count; /* not shown since the last mention */
 };
 
 static double mbps(double bps)
@@ -64,16 +65,18 @@ static uint64_t lost_bytes(const struct session *session)
 	const struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
 
-	return account_get(&account->overflow_bytes) + account_get(&account->source_lost_bytes) + sum.disk_bytes +
-	       sum.aborted_bytes;
+	return account_get(&account->overflow_bytes) + account_get(&account->source_lost_bytes) +
+	       sum.disk_bytes + sum.aborted_bytes;
 }
 
 /* ---- events ---- */
 
-/* A line is put together here and written at once, so that it can be left out when it would block. */
+/*
+ * A line is put together here and written at once, so that it can be left out when it would block.
+ */
 struct line {
 	size_t len;
-	char text[4096];        /* PIPE_BUF: a pipe that can take anything takes this */
+	char text[4096]; /* PIPE_BUF: a pipe that can take anything takes this */
 };
 
 static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -87,10 +90,14 @@ static void add(struct line *line, const char *format, ...)
 	n = vsnprintf(line->text + line->len, sizeof(line->text) - line->len, format, ap);
 	va_end(ap);
 	if (n > 0)
-		line->len = line->len + (size_t)n < sizeof(line->text) ? line->len + (size_t)n : sizeof(line->text) - 1;
+		line->len = line->len + (size_t)n < sizeof(line->text) ? line->len + (size_t)n :
+									 sizeof(line->text) - 1;
 }
 
-/* False when stderr can't take it now: a terminal stopped by ^S or a pipe that nobody reads must not hold us. */
+/*
+ * False when stderr can't take it now: a terminal stopped by ^S or a pipe that nobody reads must
+ * not hold us.
+ */
 static bool put(const struct line *line)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -152,7 +159,8 @@ void progress_events(struct progress *progress)
 	progress->hidden_count += hidden;
 }
 
-int progress_create(struct progress **out, struct session *session, enum live_mode mode, int64_t interval_ns)
+int progress_create(struct progress **out, struct session *session, enum live_mode mode,
+		    int64_t interval_ns)
 {
 	struct progress *p = calloc(1, sizeof(*p));
 
@@ -194,18 +202,19 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 	line->len = 0;
 	if (disk->target.kind != TARGET_DIRECTORY) {
 		add(line, "  target %s\n",
-			disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" : "stdout");
+		    disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" :
+						       "stdout");
 		return;
 	}
 	add(line, "  target %.1000s: %s%s%s, %s free", disk->target.path,
-		disk->target.device[0] ? disk->target.device : "unknown device", disk->target.fs[0] ? " " : "",
-		disk->target.fs,
-		units_format_bytes(free_text, disk->target.free_bytes));
+	    disk->target.device[0] ? disk->target.device : "unknown device",
+	    disk->target.fs[0] ? " " : "", disk->target.fs,
+	    units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
 		add(line, ", full in %s at this rate",
-			units_format_time(time_text,
-					  units_time_for(disk->target.free_bytes / sharers(session, &disk->target),
-							 rate / session->disk_count + 1)));
+		    units_format_time(time_text, units_time_for(disk->target.free_bytes /
+									sharers(session, &disk->target),
+								rate / session->disk_count + 1)));
 	add(line, "\n");
 }
 
@@ -226,8 +235,10 @@ static void warn_if_too_small(struct session *session)
 		room += target->free_bytes / sharers(session, target);
 	}
 	if (wanted > room)
-		session_warn(session, "%s are wanted, %s are free: the disks will be full before the end",
-			     units_format_bytes(wanted_text, wanted), units_format_bytes(room_text, room));
+		session_warn(session,
+			     "%s are wanted, %s are free: the disks will be full before the end",
+			     units_format_bytes(wanted_text, wanted),
+			     units_format_bytes(room_text, room));
 }
 
 void progress_armed(struct progress *progress)
@@ -241,20 +252,22 @@ void progress_armed(struct progress *progress)
 	add(&line, "vsib: ARMED %s from %s", session->config.name, session->source->name);
 	if (session->source->rate_bps)
 		add(&line, " at %.3f Mbit/s", mbps((double)session->source->rate_bps));
-	add(&line, ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64 ") = %" PRIu32
-		" blocks of %s, pages %s%s",
-		(double)(session->armed_ns - session->created_ns) / 1e9, units_format_size(ring, plan->ring_bytes),
-		session->config.ring_bytes, plan->ring_bytes, plan->block_count,
-		units_format_size(block, plan->block_bytes), memory_pages_name(session->memory.pages),
-		session->memory.is_locked ? ", locked" : ", not locked");
+	add(&line,
+	    ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64
+	    ") = %" PRIu32 " blocks of %s, pages %s%s",
+	    (double)(session->armed_ns - session->created_ns) / 1e9,
+	    units_format_size(ring, plan->ring_bytes), session->config.ring_bytes, plan->ring_bytes,
+	    plan->block_count, units_format_size(block, plan->block_bytes),
+	    memory_pages_name(session->memory.pages),
+	    session->memory.is_locked ? ", locked" : ", not locked");
 	if (session->memory.numa_node != MEMORY_ANY_NODE)
 		add(&line, ", node %d", session->memory.numa_node);
 	if (plan->chunk_bytes)
 		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
 	add(&line, "; full ring: %s\n",
-		session->config.on_overflow == OVERFLOW_STOP ? "stop" :
-		session->can_drop			     ? "drop and count" :
-							       "the source waits");
+	    session->config.on_overflow == OVERFLOW_STOP ? "stop" :
+	    session->can_drop                            ? "drop and count" :
+							   "the source waits");
 	put(&line);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		describe_target(progress, &session->disks[i], &line);
@@ -289,10 +302,14 @@ static void measure(struct progress *p, int64_t now)
 	p->last_tick_ns = now;
 }
 
-/* Seconds until the ring is full at its present rise; negative when it isn't rising or is far from full. */
+/*
+ * Seconds until the ring is full at its present rise; negative when it isn't rising or is far
+ * from full.
+ */
 static double full_in_s(const struct progress *p)
 {
-	double level = (double)p->levels[TREND - 1], capacity = (double)p->session->plan.ring_bytes, rise;
+	double level = (double)p->levels[TREND - 1], capacity = (double)p->session->plan.ring_bytes,
+	       rise;
 
 	if (p->level_count < TREND || level < capacity / 4)
 		return -1;
@@ -335,11 +352,13 @@ static void watch_space(struct progress *p)
 		uint64_t room = atomic_load_explicit(&disk->free_bytes, memory_order_relaxed);
 		double left = p->disk_bps[i] > 0 ? (double)room * 8 / p->disk_bps[i] : 1e9;
 
-		if (disk->target.kind != TARGET_DIRECTORY || p->has_warned_space[i] || left > SPACE_WARN_S)
+		if (disk->target.kind != TARGET_DIRECTORY || p->has_warned_space[i] ||
+		    left > SPACE_WARN_S)
 			continue;
 		p->has_warned_space[i] = true;
 		session_event(session, "disk-space", (int)i, "%s will be full in about %.0f %s",
-			      disk->target.path, left < 60 ? left : left / 60, left < 60 ? "s" : "min");
+			      disk->target.path, left < 60 ? left : left / 60,
+			      left < 60 ? "s" : "min");
 	}
 }
 
@@ -362,9 +381,10 @@ static void watch_clock(struct progress *p, int64_t now)
 	state = adjtimex(&timex);
 	journal_say(session->journal,
 		    json_pack("{ss sI ss sI sb sf}", "type", "clock", "stream_offset",
-			      (json_int_t)account_stream_bytes(&session->account), "utc", units_format_utc(utc, wall),
-			      "monotonic_ns", (json_int_t)now, "synchronized", state >= 0 && state != TIME_ERROR,
-			      "offset_s", (double)timex.offset / (timex.status & STA_NANO ? 1e9 : 1e6)));
+			      (json_int_t)account_stream_bytes(&session->account), "utc",
+			      units_format_utc(utc, wall), "monotonic_ns", (json_int_t)now,
+			      "synchronized", state >= 0 && state != TIME_ERROR, "offset_s",
+			      (double)timex.offset / (timex.status & STA_NANO ? 1e9 : 1e6)));
 }
 
 static double seconds_left(const struct session *session)
@@ -375,15 +395,18 @@ static double seconds_left(const struct session *session)
 	double left = -1;
 
 	if (from == 0) /* not begun: a start time may lie ahead */
-		from = config->start_utc_ns ? now + config->start_utc_ns - session_utc(session, now) : now;
+		from = config->start_utc_ns ? now + config->start_utc_ns - session_utc(session, now) :
+					      now;
 	else if (!config->start_utc_ns && account_get(&session->source->stats.device_ring_bytes) == 0)
 		from = session->armed_ns;
 	if (config->duration_ns)
 		left = (double)(from - now) / 1e9 + (double)config->duration_ns / 1e9;
 	if (config->limit_bytes && session->source->rate_bps) {
 		uint64_t stream = account_stream_bytes(&session->account);
-		double by_bytes = stream < config->limit_bytes ? (double)(config->limit_bytes - stream) * 8 /
-									 (double)session->source->rate_bps : 0;
+		double by_bytes = stream < config->limit_bytes ?
+					  (double)(config->limit_bytes - stream) * 8 /
+						  (double)session->source->rate_bps :
+					  0;
 
 		left = left < 0 || by_bytes < left ? by_bytes : left;
 	}
@@ -396,7 +419,8 @@ static int64_t worst_write_ns(const struct session *session, unsigned *disk)
 
 	*disk = 0;
 	for (unsigned i = 0; i < session->disk_count; i++) {
-		int64_t ns = atomic_load_explicit(&session->disks[i].worst_write_ns, memory_order_relaxed);
+		int64_t ns =
+			atomic_load_explicit(&session->disks[i].worst_write_ns, memory_order_relaxed);
 
 		if (ns > worst) {
 			worst = ns;
@@ -410,7 +434,8 @@ static void live_line(struct progress *p)
 {
 	const struct session *session = p->session;
 	struct ring_level level = ring_level(session->ring);
-	double capacity = (double)session->plan.ring_bytes, left = seconds_left(session), full = full_in_s(p);
+	double capacity = (double)session->plan.ring_bytes, left = seconds_left(session),
+	       full = full_in_s(p);
 	int64_t elapsed = (units_monotonic_ns() - session->armed_ns) / UNITS_NS_PER_S;
 	unsigned bar = (unsigned)((double)level.held_bytes / capacity * BAR + 0.5), worst_disk;
 	char lost[UNITS_TEXT_LEN];
@@ -418,23 +443,25 @@ static void live_line(struct progress *p)
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
 	line.len = 0;
-	add(&line, "\r\033[K%02" PRId64 ":%02" PRId64 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%", elapsed / 60,
-		elapsed % 60, mbps(p->in_bps), mbps(p->out_bps), (int)bar, "##########", (int)(BAR - bar), "..........",
-		(double)level.high_water_bytes / capacity * 100);
+	add(&line,
+	    "\r\033[K%02" PRId64 ":%02" PRId64 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%",
+	    elapsed / 60, elapsed % 60, mbps(p->in_bps), mbps(p->out_bps), (int)bar, "##########",
+	    (int)(BAR - bar), "..........", (double)level.high_water_bytes / capacity * 100);
 	for (unsigned i = 0; i < session->disk_count && i < 8; i++)
-		add(&line, " d%u %s%.0f", i,
-			disk_is_usable(&session->disks[i]) ? "" : "OUT ", mbps(p->disk_bps[i]));
-	add(&line, " worst %.3f s lost %s", (double)worst / 1e9, units_format_bytes(lost, lost_bytes(session)));
+		add(&line, " d%u %s%.0f", i, disk_is_usable(&session->disks[i]) ? "" : "OUT ",
+		    mbps(p->disk_bps[i]));
+	add(&line, " worst %.3f s lost %s", (double)worst / 1e9,
+	    units_format_bytes(lost, lost_bytes(session)));
 	if (p->is_draining)
 		add(&line, " DRAINING %.0f s",
-			p->out_bps > 0 ? (double)level.held_bytes * 8 / p->out_bps : 0.0);
+		    p->out_bps > 0 ? (double)level.held_bytes * 8 / p->out_bps : 0.0);
 	else if (left >= 0)
 		add(&line, " left %.0f s", left);
 	if (full >= 0 && full < 60 && !p->is_draining) {
 		unsigned culprit = find_culprit(p);
 
 		add(&line, " RING FULL IN %.0f s: %s slow (%.0f Mbit/s)", full,
-			session->disks[culprit].target.path, mbps(p->disk_bps[culprit]));
+		    session->disks[culprit].target.path, mbps(p->disk_bps[culprit]));
 	}
 	if (put(&line))
 		p->is_line_shown = true;
@@ -450,18 +477,21 @@ static void log_line(struct progress *p)
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
 	begin(p, &line);
-	add(&line, "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64 " written_bytes=%" PRIu64
-		" ring_bytes=%" PRIu64 " ring_max_bytes=%" PRIu64 " lost_bytes=%" PRIu64 " worst_write_s=%.3f",
-		(double)(units_monotonic_ns() - session->armed_ns) / 1e9, p->is_draining ? "draining" : "recording",
-		mbps(p->in_bps), mbps(p->out_bps), account_stream_bytes(&session->account),
-		session_written_bytes(session), level.held_bytes, level.high_water_bytes, lost_bytes(session),
-		(double)worst / 1e9);
+	add(&line,
+	    "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64
+	    " written_bytes=%" PRIu64 " ring_bytes=%" PRIu64 " ring_max_bytes=%" PRIu64
+	    " lost_bytes=%" PRIu64 " worst_write_s=%.3f",
+	    (double)(units_monotonic_ns() - session->armed_ns) / 1e9,
+	    p->is_draining ? "draining" : "recording", mbps(p->in_bps), mbps(p->out_bps),
+	    account_stream_bytes(&session->account), session_written_bytes(session),
+	    level.held_bytes, level.high_water_bytes, lost_bytes(session), (double)worst / 1e9);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		add(&line, " disk%u_mbps=%.3f", i, mbps(p->disk_bps[i]));
 	if (p->is_draining && p->out_bps > 0)
 		add(&line, " drain_left_s=%.0f", (double)level.held_bytes * 8 / p->out_bps);
 	if (full >= 0)
-		add(&line, " ring_full_in_s=%.0f culprit=%s", full, session->disks[find_culprit(p)].target.path);
+		add(&line, " ring_full_in_s=%.0f culprit=%s", full,
+		    session->disks[find_culprit(p)].target.path);
 	add(&line, "\n");
 	put(&line);
 }
@@ -477,10 +507,11 @@ void progress_tick(struct progress *progress)
 	progress_events(progress);
 	if (progress->is_line) {
 		live_line(progress);
-	} else if (progress->is_log && now - progress->last_log_ns >= progress->interval_ns - TICK_SLACK_NS) {
+	} else if (progress->is_log &&
+		   now - progress->last_log_ns >= progress->interval_ns - TICK_SLACK_NS) {
 		/* on its own grid: a tick that is a hair early must not cost a second */
-		progress->last_log_ns += (now + TICK_SLACK_NS - progress->last_log_ns) / progress->interval_ns *
-					 progress->interval_ns;
+		progress->last_log_ns += (now + TICK_SLACK_NS - progress->last_log_ns) /
+					 progress->interval_ns * progress->interval_ns;
 		log_line(progress);
 	}
 }
@@ -518,15 +549,20 @@ static json_t *disks_snapshot(const struct progress *p)
 		json_array_append_new(
 			disks,
 			json_pack("{ss* ss sI sI sf sf sI sI}", "target", disk->target.path, "state",
-				  session_disk_state_name((enum disk_state)atomic_load_explicit(&disk->state,
-											       memory_order_acquire)),
+				  session_disk_state_name((enum disk_state)atomic_load_explicit(
+					  &disk->state, memory_order_acquire)),
 				  "written_bytes",
-				  (json_int_t)atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed),
-				  "accepted_bytes", (json_int_t)account_get(&disk->accepted_bytes), "rate_bps",
-				  p->disk_bps[i], "worst_write_s",
-				  (double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9,
+				  (json_int_t)atomic_load_explicit(&disk->durable_bytes,
+								   memory_order_relaxed),
+				  "accepted_bytes", (json_int_t)account_get(&disk->accepted_bytes),
+				  "rate_bps", p->disk_bps[i], "worst_write_s",
+				  (double)atomic_load_explicit(&disk->worst_write_ns,
+							       memory_order_relaxed) /
+					  1e9,
 				  "free_bytes",
-				  (json_int_t)(atomic_load_explicit(&disk->free_bytes, memory_order_relaxed) & INT64_MAX),
+				  (json_int_t)(atomic_load_explicit(&disk->free_bytes,
+								    memory_order_relaxed) &
+					       INT64_MAX),
 				  "files", (json_int_t)account_get(&disk->file_count)));
 	}
 	return disks;
@@ -552,19 +588,24 @@ json_t *progress_snapshot(const struct progress *progress)
 	int64_t now = units_monotonic_ns();
 	double left = seconds_left(session);
 	const char *state = progress->is_draining ? "draining" :
-			    atomic_load_explicit(&session->started_ns, memory_order_relaxed) ? "recording" : "armed";
+			    atomic_load_explicit(&session->started_ns, memory_order_relaxed) ?
+						    "recording" :
+						    "armed";
 	char utc[UNITS_UTC_LEN];
 	json_t *o = json_pack("{ss ss si ss ss ss ss* sI ss sf}", "schema", "vsib-status/1", "name",
-			      session->config.name, "pid", host_pid(), "program", session->config.program, "version",
-			      VSIB_VERSION, "state", state, "source", session->source->name, "rate_bps",
-			      (json_int_t)session->source->rate_bps, "utc", units_format_utc(utc, units_realtime_ns()),
-			      "elapsed_s", (double)(now - session->armed_ns) / 1e9);
+			      session->config.name, "pid", host_pid(), "program",
+			      session->config.program, "version", VSIB_VERSION, "state", state,
+			      "source", session->source->name, "rate_bps",
+			      (json_int_t)session->source->rate_bps, "utc",
+			      units_format_utc(utc, units_realtime_ns()), "elapsed_s",
+			      (double)(now - session->armed_ns) / 1e9);
 
 	if (!o)
 		return NULL;
 	json_object_set_new(o, "left_s", left < 0 ? json_null() : json_real(left));
 	json_object_set_new(o, "stream_bytes", json_integer((json_int_t)account_stream_bytes(account)));
-	json_object_set_new(o, "received_bytes", json_integer((json_int_t)account_get(&account->received_bytes)));
+	json_object_set_new(o, "received_bytes",
+			    json_integer((json_int_t)account_get(&account->received_bytes)));
 	json_object_set_new(o, "written_bytes", json_integer((json_int_t)sum.written_bytes));
 	json_object_set_new(o, "accepted_bytes", json_integer((json_int_t)accepted_bytes(session)));
 	json_object_set_new(o, "rate_in_bps", json_real(progress->in_bps));
@@ -572,11 +613,12 @@ json_t *progress_snapshot(const struct progress *progress)
 	json_object_set_new(o, "lost",
 			    json_pack("{sI sI sI}", "overflow_bytes",
 				      (json_int_t)account_get(&account->overflow_bytes), "source_bytes",
-				      (json_int_t)account_get(&account->source_lost_bytes), "disk_bytes",
-				      (json_int_t)sum.disk_bytes));
+				      (json_int_t)account_get(&account->source_lost_bytes),
+				      "disk_bytes", (json_int_t)sum.disk_bytes));
 	json_object_set_new(o, "ring",
-			    json_pack("{sI sI sI}", "capacity_bytes", (json_int_t)session->plan.ring_bytes,
-				      "held_bytes", (json_int_t)level.held_bytes, "high_water_bytes",
+			    json_pack("{sI sI sI}", "capacity_bytes",
+				      (json_int_t)session->plan.ring_bytes, "held_bytes",
+				      (json_int_t)level.held_bytes, "high_water_bytes",
 				      (json_int_t)level.high_water_bytes));
 	json_object_set_new(o, "disks", disks_snapshot(progress));
 	json_object_set_new(o, "warnings", warnings_snapshot(session));

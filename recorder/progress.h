@@ -4,11 +4,11 @@
  *
  *   progress_create() -> progress_tick() each second -> progress_free()
  *
- * On a terminal one live line, elsewhere one key=value line every interval; events at once on a line of their own, at most
- * PROGRESS_EVENTS a second, the rest counted. Everything goes to stderr.
- * The ticks also watch what nobody else does: the data (watch.h), the ring's rise, the free space, the wall clock.
- * A stderr that can't take a line at this moment doesn't get it: the supervisor never waits for a terminal.
- * Threads: supervisor.
+ * On a terminal one live line, elsewhere one key=value line every interval; events at once on a
+ * line of their own, at most PROGRESS_EVENTS a second, the rest counted. Everything goes to
+ * stderr. The ticks also watch what nobody else does: the data (watch.h), the ring's rise, the
+ * free space, the wall clock. A stderr that can't take a line at this moment doesn't get it: the
+ * supervisor never waits for a terminal. Threads: supervisor.
  */
 #ifndef VSIB_RECORDER_PROGRESS_H
 #define VSIB_RECORDER_PROGRESS_H
@@ -25,7 +25,8 @@
 struct progress;
 
 /** progress_create() - Return: 0; -ENOMEM */
-int progress_create(struct progress **out, struct session *session, enum live_mode mode, int64_t interval_ns);
+int progress_create(struct progress **out, struct session *session, enum live_mode mode,
+		    int64_t interval_ns);
 
 void progress_free(struct progress *progress);
 
@@ -41,13 +42,19 @@ void progress_tick(struct progress *progress);
 /** progress_now() - a full line now: USR1 */
 void progress_now(struct progress *progress);
 
-/** progress_draining() - the stream is over; what is in the ring goes to the disks; @seconds_left < 0: unknown */
+/**
+ * progress_draining() - the stream is over; what is in the ring goes to the disks; @seconds_left
+ * < 0: unknown
+ */
 void progress_draining(struct progress *progress);
 
 /** progress_clear() - take the live line away before other text */
 void progress_clear(struct progress *progress);
 
-/** progress_snapshot() - the state as JSON, schema vsib-status/1; a new reference, NULL without memory */
+/**
+ * progress_snapshot() - the state as JSON, schema vsib-status/1; a new reference, NULL without
+ * memory
+ */
 json_t *progress_snapshot(const struct progress *progress);
 
 #endif

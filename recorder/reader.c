@@ -10,41 +10,43 @@
 #include "recorder/lanes.h"
 #include "recorder/state.h"
 
-#define TURN_NS   INT64_C(100000000)    /* the reader looks round at least this often: limits, stop, silence */
-#define DEVICE_NS INT64_C(3000000000)   /* to take what a device still holds after its stop */
-#define GRACE_NS  INT64_C(250000000)    /* a source we pace may deliver what was due by the deadline */
+#define TURN_NS \
+	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
+#define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
+#define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
 
 struct reader {
 	struct session *session;
 	struct lanes *lanes;
-	uint64_t position;              /* in the stream: of the next byte */
-	int64_t deadline_ns;            /* -d; INT64_MAX = none */
-	uint64_t limit_bytes;           /* -n, or -d at the rate of a source we pace; UINT64_MAX = none */
-	bool is_limit_duration;         /* limit_bytes stands for -d */
-	bool is_overflowing;            /* since overflow_from, nothing fits into the ring */
+	uint64_t position;      /* in the stream: of the next byte */
+	int64_t deadline_ns;    /* -d; INT64_MAX = none */
+	uint64_t limit_bytes;   /* -n, or -d at the rate of a source we pace; UINT64_MAX = none */
+	bool is_limit_duration; /* limit_bytes stands for -d */
+	bool is_overflowing;    /* since overflow_from, nothing fits into the ring */
 	uint64_t overflow_from;
 	uint64_t overflow_bytes;
 	int64_t overflow_ns;
-	int64_t last_fill_ns;           /* end of the last full block */
+	int64_t last_fill_ns; /* end of the last full block */
 	bool is_silent;
-	int64_t first_data_ns;          /* 0 = nothing came yet */
-	int64_t checked_ns;             /* when bytes were compared with the clock last */
+	int64_t first_data_ns; /* 0 = nothing came yet */
+	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
 };
 
 /* ---- calls that may never return ---- */
 
 /*
- * A device can hold us in a call for ever, deaf to signals. The supervisor then ends the stream for us, and when the call does
- * return one day we must not touch anything any more: the thread ends on the spot. It holds no lock there.
+ * A device can hold us in a call for ever, deaf to signals. The supervisor then ends the stream
+ * for us, and when the call does return one day we must not touch anything any more: the thread
+ * ends on the spot. It holds no lock there.
  */
 static void into_device(struct session *session)
 {
 	int grip = GRIP_READER;
 
 	/* release: whoever takes over sees lanes and counters as we left them */
-	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_DEVICE, memory_order_release,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_DEVICE,
+						     memory_order_release, memory_order_relaxed))
 		pthread_exit(NULL);
 }
 
@@ -52,8 +54,8 @@ static void out_of_device(struct session *session)
 {
 	int grip = GRIP_DEVICE;
 
-	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_READER, memory_order_acquire,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_READER,
+						     memory_order_acquire, memory_order_relaxed))
 		pthread_exit(NULL);
 }
 
@@ -210,9 +212,10 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 /* ---- bytes against clock ---- */
 
 /*
- * A device that loses silently delivers less than its rate. Told once, when a quarter of a second's worth and a thousandth of what should
- * have come is missing; what is too much is told as well. What a board lost its own source tells better (vsib.c), and what we pace
- * ourselves needs no check.
+ * A device that loses silently delivers less than its rate. Told once, when a quarter of a
+ * second's worth and a thousandth of what should have come is missing; what is too much is told
+ * as well. What a board lost its own source tells better (vsib.c), and what we pace ourselves
+ * needs no check.
  */
 static void check_rate(struct reader *r, int64_t now)
 {
@@ -244,9 +247,9 @@ static void check_rate(struct reader *r, int64_t now)
 		return;
 	r->has_told_rate = true;
 	session_event(session, "source-slow", -1,
-		      "%s came at %.2f %% of the rate given: about %" PRIu64 " bytes are missing %s", source->name,
-		      (double)r->position * 100 / (double)expected, expected - r->position,
-		      source->can_wait ? "or late" : "by the clock");
+		      "%s came at %.2f %% of the rate given: about %" PRIu64 " bytes are missing %s",
+		      source->name, (double)r->position * 100 / (double)expected,
+		      expected - r->position, source->can_wait ? "or late" : "by the clock");
 }
 
 /* ---- a full ring ---- */
@@ -261,7 +264,8 @@ static void end_overflow(struct reader *r)
 	session_gap(session, r->overflow_from, r->overflow_bytes, GAP_OVERFLOW, false);
 	session_notice(session,
 		       "the ring was full for %.3f s: %" PRIu64 " bytes lost at stream offset %" PRIu64,
-		      (double)(units_monotonic_ns() - r->overflow_ns) / 1e9, r->overflow_bytes, r->overflow_from);
+		       (double)(units_monotonic_ns() - r->overflow_ns) / 1e9, r->overflow_bytes,
+		       r->overflow_from);
 }
 
 /* The source can't wait: its bytes are read, counted and dropped. False when it has ended. */
@@ -271,7 +275,8 @@ static bool drop_some(struct reader *r)
 	struct source_mark mark;
 	size_t len = within_limit(r, session->plan.block_bytes), taken;
 	/* short turns: room may come any time, and this is no time to sleep */
-	ssize_t n = read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
+	ssize_t n =
+		read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
 
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
@@ -318,16 +323,20 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 static void note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
 {
 	struct session *session = r->session;
-	/* a read may begin in the middle of a sample word: where words begin, the stream offset tells */
+	/*
+	 * a read may begin in the middle of a sample word: where words begin, the stream offset
+	 * tells
+	 */
 	size_t skip = (size_t)(-r->position % sizeof(uint32_t));
 
 	if (bytes > skip)
 		watch_look(&session->watch, (const char *)data + skip, bytes - skip, now);
 	if (bytes < room)
 		return;
-	if (r->last_fill_ns &&
-	    now - r->last_fill_ns > atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed))
-		atomic_store_explicit(&session->longest_fill_ns, now - r->last_fill_ns, memory_order_relaxed);
+	if (r->last_fill_ns && now - r->last_fill_ns > atomic_load_explicit(&session->longest_fill_ns,
+									    memory_order_relaxed))
+		atomic_store_explicit(&session->longest_fill_ns, now - r->last_fill_ns,
+				      memory_order_relaxed);
 	r->last_fill_ns = now;
 }
 
@@ -353,7 +362,8 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	if (taken == 0)
 		return true;
 	note_fill(r, data, taken, room, now);
-	lanes_filled(r->lanes, taken, r->position, mark.utc_ns ? mark.utc_ns : session_utc(session, now));
+	lanes_filled(r->lanes, taken, r->position,
+		     mark.utc_ns ? mark.utc_ns : session_utc(session, now));
 	r->position += taken;
 	if ((size_t)n < len) /* nothing more at the moment */
 		ring_flush(session->ring);
@@ -388,7 +398,10 @@ static void read_stream(struct reader *r)
 	end_overflow(r);
 }
 
-/* A board has a ring of its own; what it holds when the operator ends the stream still belongs to it. */
+/*
+ * A board has a ring of its own; what it holds when the operator ends the stream still belongs to
+ * it.
+ */
 static void empty_device(struct reader *r)
 {
 	struct session *session = r->session;
@@ -462,7 +475,9 @@ void *reader_main(void *arg)
 	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
 	atomic_store_explicit(&session->reader_policy, sched_getscheduler(0), memory_order_relaxed);
 	atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(), memory_order_relaxed);
-	/* release: every put comes before this; a writer that sees it and an empty ring is through */
+	/*
+	 * release: every put comes before this; a writer that sees it and an empty ring is through
+	 */
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 	ring_wake_all(session->ring);
 	session_poke(session);

@@ -16,7 +16,7 @@
 #include "recorder/disk.h"
 #include "recorder/version.h"
 
-#define TEXT_GAPS 20    /* gaps listed in the text report */
+#define TEXT_GAPS 20 /* gaps listed in the text report */
 
 static double duration_s(const struct session *session)
 {
@@ -47,9 +47,9 @@ static void text_gaps(FILE *out, const struct session *session)
 	for (size_t i = 0; i < account->gap_kept_count && i < TEXT_GAPS; i++) {
 		const struct gap *gap = &account->gaps[i];
 
-		fprintf(out, "  gap: %" PRIu64 " bytes at stream offset %" PRIu64 ", cause %s%s, %s\n", gap->bytes,
-			gap->stream_offset, account_cause_name(gap->cause), gap->is_estimated ? " (estimated)" : "",
-			units_format_utc(utc, gap->utc_ns));
+		fprintf(out, "  gap: %" PRIu64 " bytes at stream offset %" PRIu64 ", cause %s%s, %s\n",
+			gap->bytes, gap->stream_offset, account_cause_name(gap->cause),
+			gap->is_estimated ? " (estimated)" : "", units_format_utc(utc, gap->utc_ns));
 	}
 	if (account->gap_count > TEXT_GAPS)
 		fprintf(out, "  ... %" PRIu64 " gaps in all%s\n", account->gap_count,
@@ -63,12 +63,17 @@ static void text_account(FILE *out, const struct session *session)
 	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
 	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 
-	fprintf(out, "  stream   %" PRIu64 " bytes = received %" PRIu64 " + lost by the source %" PRIu64 "%s\n",
+	fprintf(out,
+		"  stream   %" PRIu64 " bytes = received %" PRIu64 " + lost by the source %" PRIu64
+		"%s\n",
 		account_stream_bytes(account), account_get(&account->received_bytes),
 		account_get(&account->source_lost_bytes),
 		account_get(&account->estimated_bytes) ? " (partly estimated by the clock)" : "");
-	fprintf(out, "  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64 " + lost with a disk %" PRIu64,
-		account_get(&account->received_bytes), sum.written_bytes, account_get(&account->overflow_bytes), disk);
+	fprintf(out,
+		"  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64
+		" + lost with a disk %" PRIu64,
+		account_get(&account->received_bytes), sum.written_bytes,
+		account_get(&account->overflow_bytes), disk);
 	if (account_get(&account->discarded_bytes))
 		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
 	if (aborted)
@@ -82,10 +87,13 @@ static void text_ring(FILE *out, const struct session *session)
 	char high[UNITS_TEXT_LEN];
 	int64_t waited = atomic_load_explicit(&session->waited_ns, memory_order_relaxed);
 
-	fprintf(out, "  ring     high-water mark %" PRIu64 " bytes (%s, %.1f %%) after %.3f s; %" PRIu64 " overflows",
+	fprintf(out,
+		"  ring     high-water mark %" PRIu64 " bytes (%s, %.1f %%) after %.3f s; %" PRIu64
+		" overflows",
 		level.high_water_bytes, units_format_bytes(high, level.high_water_bytes),
 		(double)level.high_water_bytes / (double)session->plan.ring_bytes * 100,
-		since_start_s(session, level.high_water_ns), account_get(&session->account.overflow_count));
+		since_start_s(session, level.high_water_ns),
+		account_get(&session->account.overflow_count));
 	if (waited > UNITS_NS_PER_S / 100)
 		fprintf(out, "; the source had to wait %.3f s", (double)waited / 1e9);
 	fputc('\n', out);
@@ -94,15 +102,17 @@ static void text_ring(FILE *out, const struct session *session)
 static void text_disk(FILE *out, const struct session *session, const struct disk *disk)
 {
 	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
-	enum disk_state state = (enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
+	enum disk_state state =
+		(enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
 	double rate = rate_bps(session, bytes);
 
-	fprintf(out, "  %-8s %" PRIu64 " bytes, %.3f Mbit/s (%.2f MiB/s), worst write %.3f s", session_disk_state_name(state),
-		bytes, rate / 1e6, rate / 8 / 1048576,
+	fprintf(out, "  %-8s %" PRIu64 " bytes, %.3f Mbit/s (%.2f MiB/s), worst write %.3f s",
+		session_disk_state_name(state), bytes, rate / 1e6, rate / 8 / 1048576,
 		(double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9);
 	if (disk->target.kind == TARGET_DIRECTORY)
-		fprintf(out, " at file offset %" PRIu64 ", %" PRIu64 " files, %s I/O", account_get(&disk->worst_offset),
-			account_get(&disk->file_count), sink_io_name(disk->sink));
+		fprintf(out, " at file offset %" PRIu64 ", %" PRIu64 " files, %s I/O",
+			account_get(&disk->worst_offset), account_get(&disk->file_count),
+			sink_io_name(disk->sink));
 	fprintf(out, ": %s\n", disk->target.path);
 	if (sink_note(disk->sink)[0])
 		fprintf(out, "           %s\n", sink_note(disk->sink));
@@ -140,8 +150,8 @@ void report_text(FILE *out, const struct session *session)
 		reason_words(session_reason_name(session)));
 	if (account_stream_bytes(&session->account) == 0)
 		fprintf(out, "  not one byte came from %s\n", session->source->name);
-	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n", duration_s(session),
-		(double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
+	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
+		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
 	text_account(out, session);
 	text_ring(out, session);
 	for (unsigned i = 0; i < session->disk_count; i++)
@@ -181,7 +191,8 @@ static json_t *json_histogram(const struct disk *disk)
 static json_t *json_disk(const struct session *session, const struct disk *disk)
 {
 	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
-	enum disk_state state = (enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
+	enum disk_state state =
+		(enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
 	json_t *o = json_object();
 
 	json_object_set_new(o, "target", text(disk->target.path));
@@ -196,8 +207,10 @@ static json_t *json_disk(const struct session *session, const struct disk *disk)
 	json_object_set_new(o, "io", json_string(sink_io_name(disk->sink)));
 	json_object_set_new(o, "engine", json_string("pwrite"));
 	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, bytes)));
-	json_object_set_new(o, "worst_write_s",
-			    json_real((double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9));
+	json_object_set_new(
+		o, "worst_write_s",
+		json_real((double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) /
+			  1e9));
 	json_object_set_new(o, "worst_write_offset", number(account_get(&disk->worst_offset)));
 	json_object_set_new(o, "write_hist", json_histogram(disk));
 	return o;
@@ -210,8 +223,9 @@ static json_t *json_gaps(const struct account *account)
 
 	for (size_t i = 0; i < account->gap_kept_count; i++) {
 		const struct gap *gap = &account->gaps[i];
-		json_t *o = json_pack("{sI sI ss ss}", "stream_offset", (json_int_t)gap->stream_offset, "bytes",
-				      (json_int_t)gap->bytes, "cause", account_cause_name(gap->cause), "utc",
+		json_t *o = json_pack("{sI sI ss ss}", "stream_offset",
+				      (json_int_t)gap->stream_offset, "bytes", (json_int_t)gap->bytes,
+				      "cause", account_cause_name(gap->cause), "utc",
 				      units_format_utc(utc, gap->utc_ns));
 
 		if (gap->is_estimated)
@@ -236,11 +250,14 @@ static json_t *json_ring(const struct session *session)
 	json_object_set_new(o, "overflow_bytes", number(account_get(&session->account.overflow_bytes)));
 	json_object_set_new(o, "pages", json_string(memory_pages_name(session->memory.pages)));
 	json_object_set_new(o, "numa_node",
-			    session->memory.numa_node == MEMORY_ANY_NODE ? json_null() :
-									   json_integer(session->memory.numa_node));
+			    session->memory.numa_node == MEMORY_ANY_NODE ?
+				    json_null() :
+				    json_integer(session->memory.numa_node));
 	json_object_set_new(o, "locked", json_boolean(session->memory.is_locked));
-	json_object_set_new(o, "source_waited_s",
-			    json_real((double)atomic_load_explicit(&session->waited_ns, memory_order_relaxed) / 1e9));
+	json_object_set_new(
+		o, "source_waited_s",
+		json_real((double)atomic_load_explicit(&session->waited_ns, memory_order_relaxed) /
+			  1e9));
 	return o;
 }
 
@@ -254,13 +271,17 @@ static json_t *json_source(const struct session *session)
 	json_object_set_new(o, "rate_bps", number(source->rate_bps));
 	json_object_set_new(o, "received_bytes", number(account_get(&session->account.received_bytes)));
 	json_object_set_new(o, "lost_bytes", number(account_get(&session->account.source_lost_bytes)));
-	json_object_set_new(o, "estimated_bytes", number(account_get(&session->account.estimated_bytes)));
-	json_object_set_new(o, "missing_bytes",
-			    number(atomic_load_explicit(&session->missing_bytes, memory_order_relaxed)));
+	json_object_set_new(o, "estimated_bytes",
+			    number(account_get(&session->account.estimated_bytes)));
+	json_object_set_new(
+		o, "missing_bytes",
+		number(atomic_load_explicit(&session->missing_bytes, memory_order_relaxed)));
 	json_object_set_new(o, "device_ring_bytes", number(account_get(&stats->device_ring_bytes)));
-	json_object_set_new(o, "device_fill_max_bytes", number(account_get(&stats->device_fill_max_bytes)));
+	json_object_set_new(o, "device_fill_max_bytes",
+			    number(account_get(&stats->device_fill_max_bytes)));
 	json_object_set_new(o, "marker_count", number(account_get(&stats->marker_count)));
-	json_object_set_new(o, "marker_missing_count", number(account_get(&stats->marker_missing_count)));
+	json_object_set_new(o, "marker_missing_count",
+			    number(account_get(&stats->marker_missing_count)));
 	return o;
 }
 
@@ -282,8 +303,8 @@ static const char *policy_name(int policy)
 
 static void add_thread(json_t *placement, const char *thread, int cpu, int policy)
 {
-	json_array_append_new(placement, json_pack("{ss si ss}", "thread", thread, "cpu", cpu, "policy",
-						   policy_name(policy)));
+	json_array_append_new(placement, json_pack("{ss si ss}", "thread", thread, "cpu", cpu,
+						   "policy", policy_name(policy)));
 }
 
 static json_t *json_placement(const struct session *session)
@@ -291,13 +312,15 @@ static json_t *json_placement(const struct session *session)
 	json_t *placement = json_array();
 	char name[32];
 
-	add_thread(placement, "reader", atomic_load_explicit(&session->reader_cpu, memory_order_relaxed),
+	add_thread(placement, "reader",
+		   atomic_load_explicit(&session->reader_cpu, memory_order_relaxed),
 		   atomic_load_explicit(&session->reader_policy, memory_order_relaxed));
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
 
 		snprintf(name, sizeof(name), "writer%u", i);
-		add_thread(placement, name, atomic_load_explicit(&disk->writer_cpu, memory_order_relaxed),
+		add_thread(placement, name,
+			   atomic_load_explicit(&disk->writer_cpu, memory_order_relaxed),
 			   atomic_load_explicit(&disk->writer_policy, memory_order_relaxed));
 	}
 	return placement;
@@ -334,14 +357,18 @@ static json_t *make_report(const struct session *session)
 	json_object_set_new(o, "outcome", json_string(session_outcome_name(outcome)));
 	json_object_set_new(o, "reason", json_string(session_reason_name(session)));
 	json_object_set_new(o, "exit_status", json_integer(status));
-	json_object_set_new(o, "utc", json_string(units_format_utc(utc, atomic_load_explicit(&session->start_utc_ns,
-											    memory_order_relaxed))));
+	json_object_set_new(
+		o, "utc",
+		json_string(units_format_utc(
+			utc, atomic_load_explicit(&session->start_utc_ns, memory_order_relaxed))));
 	json_object_set_new(o, "source", json_source(session));
 	add_account(o, session);
 	json_object_set_new(o, "duration_s", json_real(duration_s(session)));
 	json_object_set_new(o, "sync_s", json_real((double)session->sync_ns / 1e9));
-	json_object_set_new(o, "startup_s", json_real((double)(session->armed_ns - session->created_ns) / 1e9));
-	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, session_written_bytes(session))));
+	json_object_set_new(o, "startup_s",
+			    json_real((double)(session->armed_ns - session->created_ns) / 1e9));
+	json_object_set_new(o, "rate_bps",
+			    json_real(rate_bps(session, session_written_bytes(session))));
 	json_object_set_new(o, "ring", json_ring(session));
 	for (unsigned i = 0; i < session->disk_count; i++)
 		json_array_append_new(disks, json_disk(session, &session->disks[i]));
@@ -349,10 +376,11 @@ static json_t *make_report(const struct session *session)
 	json_object_set_new(o, "gaps", json_gaps(&session->account));
 	json_object_set_new(o, "gap_count", number(session->account.gap_count));
 	json_object_set_new(o, "placement", json_placement(session));
-	json_object_set_new(o, "cpu_s",
-			    json_pack("{sf sf}", "user",
-				      (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6, "sys",
-				      (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6));
+	json_object_set_new(
+		o, "cpu_s",
+		json_pack("{sf sf}", "user",
+			  (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6, "sys",
+			  (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6));
 	for (unsigned i = 0; i < session->warning_count; i++)
 		json_array_append_new(warnings, text(session->warnings[i]));
 	json_object_set_new(o, "warnings", warnings);
@@ -366,7 +394,8 @@ int report_prepare(struct report_file *file, const char *path)
 	file->path = path;
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
-	if ((size_t)snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", path) >= sizeof(file->temporary))
+	if ((size_t)snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", path) >=
+	    sizeof(file->temporary))
 		return -ENAMETOOLONG;
 	file->fd = mkostemp(file->temporary, O_CLOEXEC);
 	if (file->fd < 0)
@@ -408,7 +437,8 @@ int report_json(struct report_file *file, const struct session *session)
 	free(dump);
 	if (file->fd < 0)
 		return ret;
-	if (ret == 0 && (fchmod(file->fd, 0644) < 0 || fsync(file->fd) < 0 || rename(file->temporary, file->path) < 0))
+	if (ret == 0 && (fchmod(file->fd, 0644) < 0 || fsync(file->fd) < 0 ||
+			 rename(file->temporary, file->path) < 0))
 		ret = -errno;
 	if (ret < 0)
 		unlink(file->temporary);

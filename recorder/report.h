@@ -4,9 +4,9 @@
  *
  *   report_prepare() before the recording -> report_text(), report_json() after session_end()
  *
- * The JSON file is written whole or not at all: into a temporary file beside it, synced, then renamed. report_prepare() makes
- * that file, so that a place that can't be written to is found before the recording and not after it.
- * Threads: supervisor.
+ * The JSON file is written whole or not at all: into a temporary file beside it, synced, then
+ * renamed. report_prepare() makes that file, so that a place that can't be written to is found
+ * before the recording and not after it. Threads: supervisor.
  */
 #ifndef VSIB_RECORDER_REPORT_H
 #define VSIB_RECORDER_REPORT_H
@@ -16,9 +16,9 @@
 #include "recorder/settle.h"
 
 struct report_file {
-	const char *path;       /* NULL = none; "-" = stdout */
+	const char *path; /* NULL = none; "-" = stdout */
 	char temporary[4200];
-	int fd;                 /* -1 = none */
+	int fd; /* -1 = none */
 };
 
 /** report_prepare() - @path may be NULL. Return: 0; -errno (nothing is left behind) */

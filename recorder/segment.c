@@ -13,14 +13,14 @@
 #include "recorder/journal.h"
 
 struct segmenter {
-	bool has_checksums;             /* constant */
-	uint64_t rate_bps;              /* constant */
-	bool is_open;                   /* writer */
-	int64_t opened_ns;              /* writer */
-	struct segment open;            /* writer */
-	XXH3_state_t *state;            /* writer */
-	alignas(64) _Atomic uint64_t put_count;         /* writer writes */
-	alignas(64) _Atomic uint64_t take_count;        /* the taker writes */
+	bool has_checksums;                      /* constant */
+	uint64_t rate_bps;                       /* constant */
+	bool is_open;                            /* writer */
+	int64_t opened_ns;                       /* writer */
+	struct segment open;                     /* writer */
+	XXH3_state_t *state;                     /* writer */
+	alignas(64) _Atomic uint64_t put_count;  /* writer writes */
+	alignas(64) _Atomic uint64_t take_count; /* the taker writes */
 	struct segment pending[SEGMENT_PENDING_MAX];
 };
 
@@ -72,7 +72,8 @@ int segmenter_close(struct segmenter *segmenter)
 	if (!segmenter->is_open)
 		return 0;
 	/* acquire: the slot's last reader is through with it */
-	if (put - atomic_load_explicit(&segmenter->take_count, memory_order_acquire) >= SEGMENT_PENDING_MAX)
+	if (put - atomic_load_explicit(&segmenter->take_count, memory_order_acquire) >=
+	    SEGMENT_PENDING_MAX)
 		return -ENOBUFS;
 	if (segmenter->has_checksums)
 		segmenter->open.xxh3 = XXH3_64bits_digest(segmenter->state);
@@ -98,7 +99,9 @@ int segmenter_add(struct segmenter *segmenter, const struct segment *at, const v
 {
 	const char *bytes = data;
 	struct segment rest = *at;
-	/* how many segments this may close; blocks are smaller than 2 GiB, so it is a small number */
+	/*
+	 * how many segments this may close; blocks are smaller than 2 GiB, so it is a small number
+	 */
 	uint64_t closes = 2 + rest.bytes / JOURNAL_SEGMENT_MAX;
 
 	if (segmenter_pending(segmenter) + closes > SEGMENT_PENDING_MAX)
@@ -120,7 +123,8 @@ int segmenter_add(struct segmenter *segmenter, const struct segment *at, const v
 		rest.file_offset += take;
 		rest.stream_offset += take;
 		if (segmenter->rate_bps)
-			rest.utc_ns = at->utc_ns + units_time_for(at->bytes - rest.bytes, segmenter->rate_bps);
+			rest.utc_ns = at->utc_ns +
+				      units_time_for(at->bytes - rest.bytes, segmenter->rate_bps);
 	}
 	return 0;
 }

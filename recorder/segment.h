@@ -2,13 +2,15 @@
 /*
  * segment.h - which bytes of the stream stand where in which file, with their checksum
  *
- *   writer:            segmenter_add() an extent written ... segmenter_close() -> the pending segments grow
- *   whoever synced:    n = segmenter_pending(); sync; n times segmenter_take(); tell the journal
+ *   writer: segmenter_add() an extent written ... segmenter_close() -> the pending segments grow
+ *   whoever synced: n = segmenter_pending(); sync; n times segmenter_take(); tell the journal
  *
- * Shape:    a segment is contiguous in file and stream and at most JOURNAL_SEGMENT_MAX bytes. Segments that are closed but
- *           not known to be durable wait in a fixed queue of SEGMENT_PENDING_MAX.
- * Threads:  the disk's writer adds and closes; takes are by the writer (several targets) or its keeper (one), never by both.
- * Ordering: closing releases the segment, segmenter_pending() acquires it.
+ * Shape:    a segment is contiguous in file and stream and at most JOURNAL_SEGMENT_MAX bytes.
+ *           Segments that are closed but not known to be durable wait in a fixed queue of
+ *           SEGMENT_PENDING_MAX.
+ * Threads:  the disk's writer adds and closes; takes are by the writer (several targets) or its
+ * keeper (one), never by both. Ordering: closing releases the segment, segmenter_pending()
+ * acquires it.
  */
 #ifndef VSIB_RECORDER_SEGMENT_H
 #define VSIB_RECORDER_SEGMENT_H
@@ -23,18 +25,18 @@ struct segmenter;
 
 struct segment {
 	uint64_t file_number;
-	uint64_t file_base;     /* see layout_file_name() */
-	uint64_t file_offset;   /* in this file */
+	uint64_t file_base;   /* see layout_file_name() */
+	uint64_t file_offset; /* in this file */
 	uint64_t bytes;
 	uint64_t stream_offset;
-	uint64_t xxh3;          /* 0 without checksums */
-	int64_t utc_ns;         /* of the first byte */
+	uint64_t xxh3;  /* 0 without checksums */
+	int64_t utc_ns; /* of the first byte */
 };
 
 /**
  * segmenter_create() - nothing is open
- * @rate_bps: of the stream: the time of a segment that begins within bytes added at once follows from it; 0 = theirs counts
- * Return: 0; -ENOMEM.
+ * @rate_bps: of the stream: the time of a segment that begins within bytes added at once follows
+ * from it; 0 = theirs counts Return: 0; -ENOMEM.
  */
 int segmenter_create(struct segmenter **out, bool has_checksums, uint64_t rate_bps);
 
@@ -45,14 +47,16 @@ void segmenter_free(struct segmenter *segmenter);
 
 /**
  * segmenter_add() - bytes that have been written
- * @at: where: file_number, file_base, file_offset, stream_offset, utc_ns, bytes (> 0); xxh3 is ignored
+ * @at: where: file_number, file_base, file_offset, stream_offset, utc_ns, bytes (> 0); xxh3 is
+ *      ignored
  * @data: the bytes, for the checksum
  * @now_ns: CLOCK_MONOTONIC, for segmenter_age_ns()
  *
- * Joined to the open segment when it goes on there, else that one is closed first.
- * Return: 0; -ENOBUFS when there may be no room: let somebody sync and take first (nothing was added).
+ * Joined to the open segment when it goes on there, else that one is closed first. Return: 0;
+ * -ENOBUFS when there may be no room: let somebody sync and take first (nothing was added).
  */
-int segmenter_add(struct segmenter *segmenter, const struct segment *at, const void *data, int64_t now_ns);
+int segmenter_add(struct segmenter *segmenter, const struct segment *at, const void *data,
+		  int64_t now_ns);
 
 /** segmenter_close() - the open segment, if any, becomes pending. Return: 0 or -ENOBUFS. */
 int segmenter_close(struct segmenter *segmenter);
@@ -69,7 +73,10 @@ uint32_t segmenter_pending(const struct segmenter *segmenter);
 /** segmenter_take() - the oldest pending segment; there must be one */
 struct segment segmenter_take(struct segmenter *segmenter);
 
-/** segmenter_drop() - forget the open one and all pending ones: they will be written elsewhere. Writer only, several targets. */
+/**
+ * segmenter_drop() - forget the open one and all pending ones: they will be written elsewhere.
+ * Writer only, several targets.
+ */
 void segmenter_drop(struct segmenter *segmenter);
 
 #endif

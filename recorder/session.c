@@ -80,9 +80,10 @@ static int open_source(struct session *session, struct refusal *refusal)
 		.rate_bps = config->rate_bps,
 		.start_utc_ns = config->start_utc_ns,
 	};
-	int ret = config->source_ops ? source_open_with(&session->source, config->source_ops, config->source_name,
-							&source_config) :
-				       source_open(&session->source, config->source_name, &source_config);
+	int ret = config->source_ops ?
+			  source_open_with(&session->source, config->source_ops,
+					   config->source_name, &source_config) :
+			  source_open(&session->source, config->source_name, &source_config);
 
 	if (ret == 0)
 		return 0;
@@ -154,7 +155,10 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 	return ret < 0 ? refuse(refusal, EX_USAGE, ret, "%s", error) : 0;
 }
 
-/* What the ring needs beside its blocks: its own tables, as ring.c has them, those of the segments, and the overflow's block. */
+/*
+ * What the ring needs beside its blocks: its own tables, as ring.c has them, those of the
+ * segments, and the overflow's block.
+ */
 static size_t table_bytes(const struct session *session)
 {
 	const struct layout_plan *plan = &session->plan;
@@ -162,7 +166,8 @@ static size_t table_bytes(const struct session *session)
 	uint64_t queues = (session->disk_count + UINT64_C(1)) * 2 * 16;
 	uint64_t label = (label_bytes(plan) + 63) / 64 * 64;
 
-	return plan->block_count * (queues + label + 16) + plan->block_bytes + session->disk_count * segmenter_bytes();
+	return plan->block_count * (queues + label + 16) + plan->block_bytes +
+	       session->disk_count * segmenter_bytes();
 }
 
 static struct memory_config ring_memory(const struct session *session)
@@ -185,7 +190,9 @@ static int check_memory(struct session *session, struct refusal *refusal)
 	return ret < 0 ? refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
 }
 
-/* Nobody asked for just this ring: where it doesn't fit, a smaller one is better than no recording. */
+/*
+ * Nobody asked for just this ring: where it doesn't fit, a smaller one is better than no recording.
+ */
 static int lower_ring(struct session *session, struct refusal *refusal)
 {
 	struct memory_config memory_config = ring_memory(session);
@@ -198,7 +205,8 @@ static int lower_ring(struct session *session, struct refusal *refusal)
 	if (bytes == 0 || bytes >= session->plan.ring_bytes)
 		return 0; /* check_memory() has the numbers */
 	session->config.ring_bytes = bytes;
-	session_warn(session, "ring lowered to %" PRIu64 " MiB: %s", bytes >> 20, session->memory.error);
+	session_warn(session, "ring lowered to %" PRIu64 " MiB: %s", bytes >> 20,
+		     session->memory.error);
 	return plan_layout(session, refusal);
 }
 
@@ -208,12 +216,14 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	const struct session_config *config = &session->config;
 	const char *path = disk->target.path;
 	char found[2 * (NAME_MAX + 1)];
-	int ret = config->use_force ?
-			  existing_check(&disk->target, config->name, disk->name_template, found, sizeof(found)) :
-			  existing_find(&disk->target, config->name, disk->name_template, found, sizeof(found));
+	int ret = config->use_force ? existing_check(&disk->target, config->name,
+						     disk->name_template, found, sizeof(found)) :
+				      existing_find(&disk->target, config->name,
+						    disk->name_template, found, sizeof(found));
 
 	if (ret < 0)
-		return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path, strerror(-ret));
+		return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path,
+			      strerror(-ret));
 	if (ret == 0)
 		return 0;
 	if (config->use_force)
@@ -221,7 +231,8 @@ static int find_existing(const struct session *session, const struct disk *disk,
 			      "%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
 			      path, found, config->name);
 	refusal->is_name_taken = true;
-	return refuse(refusal, EX_CANTCREAT, -EEXIST, "%s/%s exists: recordings are never overwritten", path, found);
+	return refuse(refusal, EX_CANTCREAT, -EEXIST,
+		      "%s/%s exists: recordings are never overwritten", path, found);
 }
 
 static int name_files(struct session *session, struct refusal *refusal)
@@ -233,15 +244,18 @@ static int name_files(struct session *session, struct refusal *refusal)
 	if (layout_check_name(config->name, error) < 0)
 		return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
 	if (config->name_template && config->layout == LAYOUT_VBS)
-		return refuse(refusal, EX_USAGE, -EINVAL,
-			      "a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
+		return refuse(
+			refusal, EX_USAGE, -EINVAL,
+			"a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 		const char *given = config->templates ? config->templates[i] : config->name_template;
 		int ret;
 
-		disk->file_bytes = config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
-		if (given && layout_check_template(given, disk->file_bytes > 0 || plan->is_held, error) < 0)
+		disk->file_bytes =
+			config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
+		if (given &&
+		    layout_check_template(given, disk->file_bytes > 0 || plan->is_held, error) < 0)
 			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
 		if (given)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
@@ -265,8 +279,10 @@ static int check_room(struct session *session, struct refusal *refusal)
 		if (target->free_bytes >= session->plan.block_bytes)
 			continue;
 		return refuse(refusal, EX_CANTCREAT, -ENOSPC,
-			      "target %s: %s: %" PRIu64 " bytes are free, not even a block of %" PRIu64 " bytes",
-			      target->path, strerror(ENOSPC), target->free_bytes, session->plan.block_bytes);
+			      "target %s: %s: %" PRIu64
+			      " bytes are free, not even a block of %" PRIu64 " bytes",
+			      target->path, strerror(ENOSPC), target->free_bytes,
+			      session->plan.block_bytes);
 	}
 	return 0;
 }
@@ -276,9 +292,11 @@ static int check_config(const struct session_config *config, struct refusal *ref
 	if (!config->source_name)
 		return refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
 	if (config->target_count == 0)
-		return refuse(refusal, EX_USAGE, -EINVAL, "no target: -o DIRECTORY, or -o null: to write nothing");
+		return refuse(refusal, EX_USAGE, -EINVAL,
+			      "no target: -o DIRECTORY, or -o null: to write nothing");
 	if (config->target_count > TARGET_MAX)
-		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most", config->target_count, TARGET_MAX);
+		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
+			      config->target_count, TARGET_MAX);
 	return 0;
 }
 
@@ -320,8 +338,9 @@ int session_create(struct session **out, const struct session_config *config, st
 		session_free(session);
 		return ret;
 	}
-	session->can_drop = config->on_overflow == OVERFLOW_AUTO ? !session->source->can_wait :
-								   config->on_overflow != OVERFLOW_WAIT;
+	session->can_drop = config->on_overflow == OVERFLOW_AUTO ?
+				    !session->source->can_wait :
+				    config->on_overflow != OVERFLOW_WAIT;
 	watch_init(&session->watch, session->source->word_bytes);
 	*out = session;
 	return 0;
@@ -377,14 +396,18 @@ static int make_sink(struct session *session, struct disk *disk, struct refusal 
 		.target = &disk->target,
 		.name_template = disk->name_template,
 		.file_bytes = disk->file_bytes,
-		/* one endless file has its name at once; files with an end get it when they are whole */
+		/*
+		 * one endless file has its name at once; files with an end get it when they are
+		 * whole
+		 */
 		.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
 		.use_direct = session->config.use_direct,
 		.io = session->config.io ? session->config.io[disk->number] : NULL,
 	};
 
 	if (sink_open(&disk->sink, &sink_config) < 0 ||
-	    segmenter_create(&disk->segmenter, session->config.use_checksums, session->source->rate_bps) < 0)
+	    segmenter_create(&disk->segmenter, session->config.use_checksums,
+			     session->source->rate_bps) < 0)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
 	return 0;
 }
@@ -415,7 +438,10 @@ void session_discard(struct session *session)
 	}
 }
 
-/* The journal is the first file made on each target: of two recorders with one name the second fails here. */
+/*
+ * The journal is the first file made on each target: of two recorders with one name the second
+ * fails here.
+ */
 static int make_journal(struct session *session, struct disk *disk, struct refusal *refusal)
 {
 	const char *name = session->config.name;
@@ -431,8 +457,8 @@ static int make_journal(struct session *session, struct disk *disk, struct refus
 	/* its name is safe, whatever is made in it; some file systems can't sync a directory */
 	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
 		ret = -errno;
-		return refuse(refusal, status_for_target(ret), ret, "can't sync directory %s: %s", disk->target.path,
-			      strerror(-ret));
+		return refuse(refusal, status_for_target(ret), ret, "can't sync directory %s: %s",
+			      disk->target.path, strerror(-ret));
 	}
 	if (!session->journal)
 		return 0;
@@ -477,11 +503,13 @@ static json_t *describe_targets(const struct session *session)
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct target *target = &session->disks[i].target;
-		json_t *entry = json_pack("{so so so so}", "path", json_absolute(target->path), "fs_uuid",
-					  json_path(target->fs_uuid), "device", json_path(target->device), "serial",
-					  json_path(target->serial));
+		json_t *entry =
+			json_pack("{so so so so}", "path", json_absolute(target->path), "fs_uuid",
+				  json_path(target->fs_uuid), "device", json_path(target->device),
+				  "serial", json_path(target->serial));
 
-		if (json_array_append_new(targets, entry) < 0) { /* one less, and all indices behind it were wrong */
+		if (json_array_append_new(targets, entry) <
+		    0) { /* one less, and all indices behind it were wrong */
 			json_decref(targets);
 			return NULL;
 		}
@@ -500,24 +528,28 @@ static int say_start(struct session *session, struct refusal *refusal)
 	session->armed_ns = units_monotonic_ns();
 	session->armed_utc_ns = units_realtime_ns();
 	gethostname(host, sizeof(host) - 1);
-	line = json_pack("{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start", "schema",
-			 JOURNAL_SCHEMA, "name", json_path(config->name), "program", config->program, "version",
-			 VSIB_VERSION, "source", json_path(config->source_name), "rate_bps",
-			 (json_int_t)session->source->rate_bps, "layout",
-			 plan->kind == LAYOUT_VBS ? "vbs" : "raw", "stripe",
-			 plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
-			 (json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes, "file_bytes",
-			 (json_int_t)plan->file_bytes, "template", json_path(session->disks[0].name_template),
-			 "targets", describe_targets(session), "utc", units_format_utc(utc, session->armed_utc_ns),
-			 "monotonic_ns", (json_int_t)session->armed_ns, "host", json_path(host), "pid",
-			 (int)getpid());
+	line = json_pack(
+		"{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start",
+		"schema", JOURNAL_SCHEMA, "name", json_path(config->name), "program",
+		config->program, "version", VSIB_VERSION, "source", json_path(config->source_name),
+		"rate_bps", (json_int_t)session->source->rate_bps, "layout",
+		plan->kind == LAYOUT_VBS ? "vbs" : "raw", "stripe",
+		plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
+		(json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes,
+		"file_bytes", (json_int_t)plan->file_bytes, "template",
+		json_path(session->disks[0].name_template), "targets", describe_targets(session),
+		"utc", units_format_utc(utc, session->armed_utc_ns), "monotonic_ns",
+		(json_int_t)session->armed_ns, "host", json_path(host), "pid", (int)getpid());
 	if (!line)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
 	journal_say(session->journal, line);
 	return 0;
 }
 
-/* Looked at again on every target before anything is removed on one: much may have come since the session was made. */
+/*
+ * Looked at again on every target before anything is removed on one: much may have come since the
+ * session was made.
+ */
 static int remove_existing(struct session *session, struct refusal *refusal)
 {
 	int ret = 0;
@@ -529,8 +561,9 @@ static int remove_existing(struct session *session, struct refusal *refusal)
 
 		ret = existing_remove(target, session->config.name);
 		if (ret < 0)
-			refuse(refusal, EX_CANTCREAT, ret, "can't remove the old recording %s on %s: %s",
-			       session->config.name, target->path, strerror(-ret));
+			refuse(refusal, EX_CANTCREAT, ret,
+			       "can't remove the old recording %s on %s: %s", session->config.name,
+			       target->path, strerror(-ret));
 	}
 	return ret;
 }
@@ -555,7 +588,10 @@ static int make_files(struct session *session, struct refusal *refusal)
 	return ret;
 }
 
-/* The first line goes to every disk now: a disk that doesn't even take that is found before the source starts. */
+/*
+ * The first line goes to every disk now: a disk that doesn't even take that is found before the
+ * source starts.
+ */
 static int begin_journal(struct session *session, struct refusal *refusal)
 {
 	for (unsigned i = 0; i < session->disk_count && session->journal; i++) {
@@ -563,8 +599,8 @@ static int begin_journal(struct session *session, struct refusal *refusal)
 
 		if (ret < 0)
 			return refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
-				      "can't write the journal on %s: %s", session->disks[i].target.path,
-				      strerror(-ret));
+				      "can't write the journal on %s: %s",
+				      session->disks[i].target.path, strerror(-ret));
 	}
 	return 0;
 }
@@ -617,7 +653,10 @@ int session_start(struct session *session, struct refusal *refusal)
 		return 0;
 fail:
 	refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
-	/* those that run see an ended stream and an empty ring, and end; those that don't have ended already */
+	/*
+	 * those that run see an ended stream and an empty ring, and end; those that don't have
+	 * ended already
+	 */
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 

@@ -18,8 +18,8 @@ static const char *const outcome_names[] = { "complete", "loss", "degraded", "st
 
 const char *session_reason_name(const struct session *session)
 {
-	static const char *const names[] = { "none",	     "signal",	  "duration", "bytes",
-					     "source-end",   "source-error", "last-disk", "overflow" };
+	static const char *const names[] = { "none",       "signal",       "duration",  "bytes",
+					     "source-end", "source-error", "last-disk", "overflow" };
 
 	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return "abort";
@@ -41,7 +41,8 @@ int64_t session_duration_ns(const struct session *session)
 }
 
 /* Waits until @is_done says so for the session, at most until the deadline. */
-static bool wait_until(struct session *session, bool (*is_done)(const struct session *), int64_t deadline_ns)
+static bool wait_until(struct session *session, bool (*is_done)(const struct session *),
+		       int64_t deadline_ns)
 {
 	while (!is_done(session)) {
 		struct timespec pause = { .tv_nsec = 2000000 };
@@ -71,7 +72,10 @@ bool session_is_settled(const struct session *session)
 static bool join_before(pthread_t thread, int64_t deadline_ns)
 {
 	int64_t left = deadline_ns - units_monotonic_ns();
-	/* pthread_timedjoin_np() knows CLOCK_REALTIME only; a stepped clock makes this wait shorter or longer, once */
+	/*
+	 * pthread_timedjoin_np() knows CLOCK_REALTIME only; a stepped clock makes this wait
+	 * shorter or longer, once
+	 */
 	int64_t until = units_realtime_ns() + (left > 0 ? left : 0);
 	struct timespec ts = { .tv_sec = until / UNITS_NS_PER_S, .tv_nsec = until % UNITS_NS_PER_S };
 
@@ -94,7 +98,8 @@ static void lose_unclaimed_run(struct session *session, uint32_t block, enum gap
 
 static enum gap_cause cause_of_rest(const struct session *session)
 {
-	return atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ? GAP_ABORTED : GAP_DISK;
+	return atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ? GAP_ABORTED :
+										   GAP_DISK;
 }
 
 /* Runs that nobody took: the last disk is gone, or the operator did not want to wait. */
@@ -116,8 +121,9 @@ static void pause_a_moment(void)
 }
 
 /*
- * Takes the account of a disk over from its writer; false: the writer has ended. A writer that no disk holds is between two calls: it
- * ends, or comes to the next one, in a moment, for nothing else can hold it.
+ * Takes the account of a disk over from its writer; false: the writer has ended. A writer that no
+ * disk holds is between two calls: it ends, or comes to the next one, in a moment, for nothing
+ * else can hold it.
  */
 static bool take_over(struct disk *disk)
 {
@@ -125,8 +131,8 @@ static bool take_over(struct disk *disk)
 		int grip = GRIP_DISK;
 
 		/* acquire: pairs with into_disk() */
-		if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_SUPERVISOR, memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_SUPERVISOR,
+							    memory_order_acq_rel, memory_order_relaxed))
 			return true;
 		pause_a_moment();
 	}
@@ -134,8 +140,9 @@ static bool take_over(struct disk *disk)
 }
 
 /*
- * A reader that a device holds, deaf to signals: its stream ends here, with what came before that call. Its open runs end too, so
- * that healthy disks can finish. If it ever comes back it ends on the spot (reader.c).
+ * A reader that a device holds, deaf to signals: its stream ends here, with what came before that
+ * call. Its open runs end too, so that healthy disks can finish. If it ever comes back it ends on
+ * the spot (reader.c).
  */
 static void take_reader_over(struct session *session)
 {
@@ -145,12 +152,15 @@ static void take_reader_over(struct session *session)
 		if (!session->has_reader)
 			return;
 		/* acquire: pairs with into_device(): lanes and counters are ours now */
-		if (atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip, GRIP_TAKEN,
-							    memory_order_acq_rel, memory_order_relaxed)) {
-			session_event(session, "reader-held", -1, "the reader is held by %s; the stream ends here",
+		if (atomic_compare_exchange_strong_explicit(&session->reader_grip, &grip,
+							    GRIP_TAKEN, memory_order_acq_rel,
+							    memory_order_relaxed)) {
+			session_event(session, "reader-held", -1,
+				      "the reader is held by %s; the stream ends here",
 				      session->source->name);
 			lanes_finish(session->lanes);
-			atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(), memory_order_relaxed);
+			atomic_store_explicit(&session->stream_ended_ns, units_monotonic_ns(),
+					      memory_order_relaxed);
 			atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 			ring_wake_all(session->ring);
 			return;
@@ -162,8 +172,9 @@ static void take_reader_over(struct session *session)
 }
 
 /*
- * A writer or keeper that the kernel holds. What it holds in the ring and what it has written but not synced is lost; its blocks
- * are never used again. A writer that comes back later counts nothing more, nor, by the settle lock, does a keeper.
+ * A writer or keeper that the kernel holds. What it holds in the ring and what it has written but
+ * not synced is lost; its blocks are never used again. A writer that comes back later counts
+ * nothing more, nor, by the settle lock, does a keeper.
  */
 static void write_off_disk(struct session *session, struct disk *disk)
 {
@@ -175,7 +186,8 @@ static void write_off_disk(struct session *session, struct disk *disk)
 		return;
 	pthread_mutex_lock(&disk->settle_lock);
 	disk->is_written_off = true;
-	snprintf(text, sizeof(text), "the %s is held by the kernel", is_writer_held ? "writer" : "final sync");
+	snprintf(text, sizeof(text), "the %s is held by the kernel",
+		 is_writer_held ? "writer" : "final sync");
 	disk_fail(disk, -ETIMEDOUT, text);
 	atomic_store_explicit(&disk->state, DISK_STUCK, memory_order_release);
 	if (is_writer_held)
@@ -188,8 +200,8 @@ static void write_off_disk(struct session *session, struct disk *disk)
 		rest = account_get(&disk->accepted_bytes) -
 		       atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed) -
 		       account_get(&disk->forfeited_bytes);
-		session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed), rest, GAP_DISK,
-			    false);
+		session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed),
+			    rest, GAP_DISK, false);
 		account_add(&disk->forfeited_bytes, rest);
 	}
 	pthread_mutex_unlock(&disk->settle_lock);
@@ -209,18 +221,18 @@ static void say_end(struct session *session)
 		return;
 	outcome = session_outcome(session, &status);
 	journal_end(session->journal,
-		    json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end", "outcome",
-			      session_outcome_name(outcome), "reason", session_reason_name(session), "exit_status", status, "stream_bytes",
+		    json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end",
+			      "outcome", session_outcome_name(outcome), "reason",
+			      session_reason_name(session), "exit_status", status, "stream_bytes",
 			      (json_int_t)account_stream_bytes(account), "received_bytes",
 			      (json_int_t)account_get(&account->received_bytes), "written_bytes",
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
 			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
-			      (json_int_t)disk,
-			      "source_lost_bytes", (json_int_t)account_get(&account->source_lost_bytes),
-			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
-			      (json_int_t)aborted,
-			      "filled_bytes", (json_int_t)0, "duration_s",
-			      (double)session_duration_ns(session) / 1e9, "utc",
+			      (json_int_t)disk, "source_lost_bytes",
+			      (json_int_t)account_get(&account->source_lost_bytes),
+			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes),
+			      "aborted_bytes", (json_int_t)aborted, "filled_bytes", (json_int_t)0,
+			      "duration_s", (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }
 
@@ -244,7 +256,8 @@ static void take_times(struct session *session)
 
 	session->ended_ns = units_monotonic_ns();
 	for (unsigned i = 0; i < session->disk_count; i++) {
-		int64_t written = atomic_load_explicit(&session->disks[i].last_write_ns, memory_order_relaxed);
+		int64_t written =
+			atomic_load_explicit(&session->disks[i].last_write_ns, memory_order_relaxed);
 
 		last = written > last ? written : last;
 	}
@@ -277,7 +290,8 @@ bool session_has_threads(const struct session *session)
 	bool has_threads = session->has_reader;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		has_threads = has_threads || session->disks[i].has_writer || session->disks[i].has_keeper;
+		has_threads =
+			has_threads || session->disks[i].has_writer || session->disks[i].has_keeper;
 	return has_threads;
 }
 
@@ -299,7 +313,9 @@ bool session_end(struct session *session, int64_t patience_ns)
 	write_off_queues(session);
 	check_account(session);
 	say_end(session);
-	/* the journal's last line: a slow disk gets time for it, one that is held has had its own */
+	/*
+	 * the journal's last line: a slow disk gets time for it, one that is held has had its own
+	 */
 	return join_all(session, units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4));
 }
 
@@ -329,12 +345,15 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
 		outcome = OUTCOME_LOSS;
 	/* lost by the clock, position unknown; a source that can wait is only slow */
-	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) && !session->source->can_wait)
+	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) &&
+	    !session->source->can_wait)
 		outcome = OUTCOME_LOSS;
 	/* the last disk may also fail when the stream is over, in its final sync */
-	if (session->error[0] || atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0 ||
+	if (session->error[0] ||
+	    atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0 ||
 	    reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
-	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) || was_limit_missed(session))
+	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ||
+	    was_limit_missed(session))
 		outcome = OUTCOME_STOPPED;
 	if (account_stream_bytes(account) == 0)
 		outcome = OUTCOME_STOPPED;

@@ -15,32 +15,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SINK_ERROR_LEN  1024
-#define GROW_BYTES      (UINT64_C(256) << 20)   /* a step of preallocation: endless files, and those larger than the free space */
-#define ALLOCATE_MAX    ((uint64_t)INT64_MAX / LAYOUT_ALIGN * LAYOUT_ALIGN)     /* what an off_t can say, in whole pages */
+#define SINK_ERROR_LEN 1024
+#define GROW_BYTES \
+	(UINT64_C(256) << 20) /* a step of preallocation: endless files, and those larger than the free space */
+#define ALLOCATE_MAX \
+	((uint64_t)INT64_MAX / LAYOUT_ALIGN * LAYOUT_ALIGN) /* what an off_t can say, in whole pages */
 
 struct sink {
-	struct sink_config config;      /* constant */
-	const struct sink_io *io;       /* constant */
-	pthread_mutex_t lock;           /* guards fd against the keeper's sync while it changes, and the syncs' error */
-	int fd;                         /* -1 = no file */
-	int directory_fd;               /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
-	char name[LAYOUT_NAME_LEN];     /* final name of the file begun last */
+	struct sink_config config; /* constant */
+	const struct sink_io *io;  /* constant */
+	pthread_mutex_t lock; /* guards fd against the keeper's sync while it changes, and the syncs' error */
+	int fd;               /* -1 = no file */
+	int directory_fd; /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
+	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
-	uint64_t size;                  /* true bytes in the file */
-	uint64_t written_back;          /* buffered: up to here write-back has been waited for */
-	uint64_t allocated;             /* preallocated up to here */
-	bool is_stepwise;               /* the open file is preallocated step by step, not as a whole */
-	bool is_part;                   /* the open file is still named .part */
-	bool is_entry_durable;          /* a sync of the open file succeeded: its directory entry is on the disk */
-	bool is_direct;                 /* of the open file */
-	bool can_direct;                /* of this target, as far as we know */
+	uint64_t size;         /* true bytes in the file */
+	uint64_t written_back; /* buffered: up to here write-back has been waited for */
+	uint64_t allocated;    /* preallocated up to here */
+	bool is_stepwise;      /* the open file is preallocated step by step, not as a whole */
+	bool is_part;          /* the open file is still named .part */
+	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
+	bool is_direct;        /* of the open file */
+	bool can_direct;       /* of this target, as far as we know */
 	bool can_allocate;
-	_Atomic int sync_error;         /* the first sync that failed: kept, because the kernel tells it once */
+	_Atomic int sync_error; /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
-	char error[SINK_ERROR_LEN];     /* of anything else; the writer writes */
+	char error[SINK_ERROR_LEN]; /* of anything else; the writer writes */
 };
 
 /* ---- the system's calls ---- */
@@ -51,7 +53,8 @@ static int system_open(const struct sink_io *io, int dir_fd, const char *name, i
 	return openat(dir_fd, name, flags, 0644);
 }
 
-static ssize_t system_write(const struct sink_io *io, int fd, const void *data, size_t bytes, off_t offset)
+static ssize_t system_write(const struct sink_io *io, int fd, const void *data, size_t bytes,
+			    off_t offset)
 {
 	(void)io;
 	return pwrite(fd, data, bytes, offset);
@@ -81,7 +84,10 @@ static int system_cut(const struct sink_io *io, int fd, off_t bytes)
 	return ftruncate(fd, bytes);
 }
 
-/* The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come between. */
+/*
+ * The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come
+ * between.
+ */
 static int system_rename(const struct sink_io *io, int dir_fd, const char *from, const char *to)
 {
 	(void)io;
@@ -134,7 +140,10 @@ static int fail(struct sink *sink, int code, const char *format, ...)
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Called with the lock held. The first one is kept: what was written before it is not safe, and never will be. */
+/*
+ * Called with the lock held. The first one is kept: what was written before it is not safe, and
+ * never will be.
+ */
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 {
 	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
@@ -245,14 +254,18 @@ static uint64_t expected_end(const struct sink *sink)
 	return file_bytes < ALLOCATE_MAX ? round_up(file_bytes, LAYOUT_ALIGN) : ALLOCATE_MAX;
 }
 
-/* Sets the size and gets the space in one go. Return: 0, also when the file system can't do that at all; -errno. */
+/*
+ * Sets the size and gets the space in one go. Return: 0, also when the file system can't do that
+ * at all; -errno.
+ */
 static int preallocate(struct sink *sink, uint64_t end)
 {
 	int code;
 
 	if (!sink->can_allocate || end <= sink->allocated)
 		return 0;
-	if (sink->io->allocate(sink->io, sink->fd, (off_t)sink->allocated, (off_t)(end - sink->allocated)) == 0) {
+	if (sink->io->allocate(sink->io, sink->fd, (off_t)sink->allocated,
+			       (off_t)(end - sink->allocated)) == 0) {
 		sink->allocated = end;
 		return 0;
 	}
@@ -263,8 +276,12 @@ static int preallocate(struct sink *sink, uint64_t end)
 		sink->can_allocate = false; /* exfat, jfs, some FUSE */
 		return 0;
 	}
-	/* ext4 keeps what it got before the space ran out. If it can't be given back, the end of the file does it. */
-	sink->io->cut(sink->io, sink->fd, (off_t)(sink->allocated > sink->size ? sink->allocated : sink->size));
+	/*
+	 * ext4 keeps what it got before the space ran out. If it can't be given back, the end of
+	 * the file does it.
+	 */
+	sink->io->cut(sink->io, sink->fd,
+		      (off_t)(sink->allocated > sink->size ? sink->allocated : sink->size));
 	return -code;
 }
 
@@ -289,15 +306,17 @@ static int open_new(struct sink *sink, const char *name)
 			return fd;
 		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
 		sink->can_direct = false;
-		snprintf(sink->note, sizeof(sink->note), "%.500s: the file system refuses direct I/O; buffered writes instead",
+		snprintf(sink->note, sizeof(sink->note),
+			 "%.500s: the file system refuses direct I/O; buffered writes instead",
 			 sink->config.target->path);
 	}
 	return sink->io->open(sink->io, dir, name, flags);
 }
 
 /*
- * The directory of the files, which may lie one below the target; made after sink_open(), so opened with the first file. It stays
- * open: a sync must not fail because the process is out of descriptors.
+ * The directory of the files, which may lie one below the target; made after sink_open(), so
+ * opened with the first file. It stays open: a sync must not fail because the process is out of
+ * descriptors.
  */
 static int open_directory(struct sink *sink)
 {
@@ -372,7 +391,10 @@ static int write_all(struct sink *sink, const char *data, size_t bytes, uint64_t
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0 && errno == EINVAL && sink->is_direct) {
-			/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
+			/*
+			 * accepted at open, refused at transfer; or the rest of a short write is
+			 * no longer aligned
+			 */
 			stop_direct(sink);
 			if (!sink->note[0])
 				snprintf(sink->note, sizeof(sink->note),
@@ -387,7 +409,10 @@ static int write_all(struct sink *sink, const char *data, size_t bytes, uint64_t
 	return 0;
 }
 
-/* Buffered: start write-back of what has just been written, wait for and drop what was written a while ago. */
+/*
+ * Buffered: start write-back of what has just been written, wait for and drop what was written a
+ *           while ago.
+ */
 static void bound_dirty(struct sink *sink, uint64_t offset, size_t bytes)
 {
 	uint64_t behind = offset + bytes > SINK_DIRTY_BYTES ? offset + bytes - SINK_DIRTY_BYTES : 0;
@@ -397,7 +422,8 @@ static void bound_dirty(struct sink *sink, uint64_t offset, size_t bytes)
 		return;
 	/* its errors are told again by fdatasync(), which alone decides */
 	sync_file_range(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
-			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				SYNC_FILE_RANGE_WAIT_AFTER);
 	posix_fadvise(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
 		      POSIX_FADV_DONTNEED);
 	sink->written_back = behind;
@@ -438,7 +464,8 @@ static int write_stdout(struct sink *sink, const char *data, size_t bytes)
 
 			poll(&p, 1, 1000);
 		} else if (n < 0 && errno != EINTR) {
-			return fail(sink, errno, "writing to stdout after %" PRIu64 " bytes", sink->size);
+			return fail(sink, errno, "writing to stdout after %" PRIu64 " bytes",
+				    sink->size);
 		}
 	}
 	return 0;
@@ -494,7 +521,10 @@ int sink_sync(struct sink *sink)
 	int ret;
 
 	pthread_mutex_lock(&sink->lock);
-	/* relaxed, but under the lock: who waited here for a sync that failed must not try again and be told that all is well */
+	/*
+	 * relaxed, but under the lock: who waited here for a sync that failed must not try again
+	 * and be told that all is well
+	 */
 	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
 	if (ret == 0)
 		ret = sync_open_file(sink);
@@ -503,16 +533,16 @@ int sink_sync(struct sink *sink)
 }
 
 /*
- * The true size, and all of it on the disk. Called with the lock held. The size is set whatever became of earlier syncs: that
- * promises nothing, and nobody wants the zeros behind the end.
+ * The true size, and all of it on the disk. Called with the lock held. The size is set whatever
+ * became of earlier syncs: that promises nothing, and nobody wants the zeros behind the end.
  */
 static int seal(struct sink *sink)
 {
 	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
 
 	if (sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0 && ret == 0)
-		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes", sink->config.target->path,
-				sink->name, sink->size);
+		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes",
+				sink->config.target->path, sink->name, sink->size);
 	if (ret < 0)
 		return ret;
 	/* the directory is synced when it has the final name */
@@ -524,9 +554,10 @@ static int give_name(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
 
-	if (sink->io->rename(sink->io, sink->config.target->dir_fd, present_name(sink, name), sink->name) < 0)
-		return fail_sync(sink, errno, "can't rename %s/%s to its final name", sink->config.target->path,
-				 name);
+	if (sink->io->rename(sink->io, sink->config.target->dir_fd, present_name(sink, name),
+			     sink->name) < 0)
+		return fail_sync(sink, errno, "can't rename %s/%s to its final name",
+				 sink->config.target->path, name);
 	sink->is_part = false;
 	return sync_directory(sink);
 }
@@ -538,8 +569,12 @@ int sink_finish_file(struct sink *sink)
 	if (!sink_has_files(sink))
 		return 0;
 	if (sink->fd < 0)
-		return atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* the caller has the sentence already */
-	/* in one go: a keeper that finds no file open believes that all of it is on the disk, its name too */
+		return atomic_load_explicit(&sink->sync_error,
+					    memory_order_relaxed); /* the caller has the sentence already */
+	/*
+	 * in one go: a keeper that finds no file open believes that all of it is on the disk, its
+	 * name too
+	 */
 	pthread_mutex_lock(&sink->lock);
 	ret = seal(sink);
 	if (ret == 0 && sink->is_part)
@@ -555,8 +590,8 @@ int sink_cut_file(struct sink *sink, uint64_t bytes)
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return 0;
 	if (sink->io->cut(sink->io, sink->fd, (off_t)bytes) < 0)
-		return fail(sink, errno, "can't cut %s/%s to %" PRIu64 " bytes", sink->config.target->path,
-			    sink->name, bytes);
+		return fail(sink, errno, "can't cut %s/%s to %" PRIu64 " bytes",
+			    sink->config.target->path, sink->name, bytes);
 	sink->size = bytes;
 	sink->allocated = bytes;
 	return 0;

@@ -2,18 +2,23 @@
 /*
  * sink.h - writes the files of one target
  *
- *   sink_open() -> { sink_begin_file() -> sink_write() ... -> sink_finish_file() } ... -> sink_close()
+ *   sink_open() -> { sink_begin_file() -> sink_write() ... -> sink_finish_file() } ... ->
+ *   sink_close()
  *
- * Shape:   Writing is pwrite() with O_DIRECT from the ring's memory, so that nothing is copied and no page cache is dirtied; a
- *          last piece that is no multiple of 4096 bytes is written padded and the file cut to its true size. Where O_DIRECT is
- *          refused, or asked not to be used, writes are buffered with at most SINK_DIRTY_BYTES dirty at any time.
- *          A file that will be finished is "<name>.part" until then; a single endless file has its name at once.
- *          Space is preallocated with the size set, since extending direct writes are synchronous on ext4: all of a file that
- *          will be finished, or where that is more than there is, like an endless one, in steps.
- * Durable: after sink_sync() all that was written to the open file is on the disk; after sink_finish_file() the file with its
- *          true size, final name and directory entry is. A sync that fails is never repeated into a success.
+ * Shape:   Writing is pwrite() with O_DIRECT from the ring's memory, so that nothing is copied
+ *          and no page cache is dirtied; a last piece that is no multiple of 4096 bytes is
+ *          written padded and the file cut to its true size. Where O_DIRECT is refused, or asked
+ *          not to be used, writes are buffered with at most SINK_DIRTY_BYTES dirty at any time. A
+ *          file that will be finished is "<name>.part" until then; a single endless file has its
+ *          name at once. Space is preallocated with the size set, since extending direct writes
+ *          are synchronous on ext4: all of a file that will be finished, or where that is more
+ *          than there is, like an endless one, in steps.
+ * Durable: after sink_sync() all that was written to the open file is on the disk; after
+ *          sink_finish_file() the file with its true size, final name and directory entry is. A
+ *          sync that fails is never repeated into a success.
  * Threads: the disk's writer thread; sink_sync() also from its keeper thread at the same time.
- * Errors:  -errno, and the sentence with path, offset and reason in sink_error(), told by the thread that got the -errno.
+ * Errors:  -errno, and the sentence with path, offset and reason in sink_error(), told by the
+ *          thread that got the -errno.
  */
 #ifndef VSIB_RECORDER_SINK_H
 #define VSIB_RECORDER_SINK_H
@@ -31,28 +36,31 @@
 struct sink;
 
 /*
- * What a sink does to its disk. The system's calls, unless a test, or another way of writing, puts its own in their place. Each gets
- * its own table, which may be the head of something larger. Return: as the system calls, with errno.
+ * What a sink does to its disk. The system's calls, unless a test, or another way of writing,
+ * puts its own in their place. Each gets its own table, which may be the head of something
+ * larger. Return: as the system calls, with errno.
  */
 struct sink_io {
 	int (*open)(const struct sink_io *io, int dir_fd, const char *name, int flags);
-	ssize_t (*write)(const struct sink_io *io, int fd, const void *data, size_t bytes, off_t offset);
-	int (*sync)(const struct sink_io *io, int fd);                  /* fdatasync */
-	int (*sync_directory)(const struct sink_io *io, int fd);        /* fsync */
+	ssize_t (*write)(const struct sink_io *io, int fd, const void *data, size_t bytes,
+			 off_t offset);
+	int (*sync)(const struct sink_io *io, int fd);           /* fdatasync */
+	int (*sync_directory)(const struct sink_io *io, int fd); /* fsync */
 	int (*allocate)(const struct sink_io *io, int fd, off_t offset, off_t bytes);
 	int (*cut)(const struct sink_io *io, int fd, off_t bytes);
-	int (*rename)(const struct sink_io *io, int dir_fd, const char *from, const char *to);  /* EEXIST, never over a file */
+	int (*rename)(const struct sink_io *io, int dir_fd, const char *from,
+		      const char *to); /* EEXIST, never over a file */
 };
 
 extern const struct sink_io sink_system_io;
 
 struct sink_config {
 	const struct target *target;
-	const char *name_template;      /* relative to the target; see layout_file_name() */
-	uint64_t file_bytes;            /* expected size, to preallocate; 0 = endless */
-	bool is_part_first;             /* write as .part, rename when finished */
+	const char *name_template; /* relative to the target; see layout_file_name() */
+	uint64_t file_bytes;       /* expected size, to preallocate; 0 = endless */
+	bool is_part_first;        /* write as .part, rename when finished */
 	bool use_direct;
-	const struct sink_io *io;       /* NULL = the system's calls */
+	const struct sink_io *io; /* NULL = the system's calls */
 };
 
 /** sink_open() - nothing is created yet. Return: 0; -ENOMEM. */
@@ -85,36 +93,50 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base);
  * @data: page aligned
  * @room: bytes of memory from @data on that may be overwritten: padding goes behind @bytes
  *
- * EINTR, short writes and EAGAIN are continued. On an error the bytes of this call do not count as written.
- * Return: 0 or -errno.
+ * EINTR, short writes and EAGAIN are continued. On an error the bytes of this call do not count
+ * as written. Return: 0 or -errno.
  */
 int sink_write(struct sink *sink, void *data, size_t bytes, size_t room);
 
-/** sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno; once an error, always that error. */
+/**
+ * sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno; once an
+ * error, always that error.
+ */
 int sink_sync(struct sink *sink);
 
 /**
  * sink_finish_file() - true size, sync, final name, directory; then the file is closed
  *
- * On an error it has its true size, as far as the disk allows, and stays open, unfinished: to be cut, left or abandoned.
- * Return: 0 or -errno; with no file open, the error of an earlier sync or finish.
+ * On an error it has its true size, as far as the disk allows, and stays open, unfinished: to be
+ * cut, left or abandoned. Return: 0 or -errno; with no file open, the error of an earlier sync or
+ * finish.
  */
 int sink_finish_file(struct sink *sink);
 
-/** sink_cut_file() - forget what was written behind @bytes of the open file. Return: 0 or -errno. */
+/**
+ * sink_cut_file() - forget what was written behind @bytes of the open file. Return: 0 or -errno.
+ */
 int sink_cut_file(struct sink *sink, uint64_t bytes);
 
 /**
- * sink_abandon_file() - close and remove the unfinished file, under whichever name it has by now; best effort
+ * sink_abandon_file() - close and remove the unfinished file, under whichever name it has by now;
+ * best effort
  *
- * A file of which a sync has succeeded is left instead: nobody else may have what was promised there.
+ * A file of which a sync has succeeded is left instead: nobody else may have what was promised
+ * there.
  */
 void sink_abandon_file(struct sink *sink);
 
-/** sink_leave_file() - cut the file to its true size and close it under the name it has now, without any promise */
+/**
+ * sink_leave_file() - cut the file to its true size and close it under the name it has now,
+ * without any promise
+ */
 void sink_leave_file(struct sink *sink);
 
-/** sink_io_name() - "direct" or "buffered": how it is really done; "none" for null:, "stream" for stdout */
+/**
+ * sink_io_name() - "direct" or "buffered": how it is really done; "none" for null:, "stream" for
+ * stdout
+ */
 const char *sink_io_name(const struct sink *sink);
 
 /** sink_note() - something said once: why direct I/O is not used; "" = nothing */

@@ -11,7 +11,7 @@
 #include "drivers/units.h"
 
 const int64_t session_edges_ns[SESSION_HISTOGRAM - 1] = {
-	1000000,   2000000,   5000000,	 10000000,   20000000,	 50000000,    100000000,
+	1000000,   2000000,   5000000,    10000000,   20000000,   50000000,    100000000,
 	200000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000,
 };
 
@@ -72,7 +72,8 @@ uint64_t session_written_bytes(const struct session *session)
 	uint64_t written = 0;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		written += atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
+		written +=
+			atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
 	return written;
 }
 
@@ -127,7 +128,8 @@ char *session_take_event(struct session *session, uint64_t *hidden_count)
 	if (session->event_count > 0) {
 		text = session->events[0];
 		session->event_count--;
-		memmove(session->events, session->events + 1, session->event_count * sizeof(session->events[0]));
+		memmove(session->events, session->events + 1,
+			session->event_count * sizeof(session->events[0]));
 	}
 	pthread_mutex_unlock(&session->lock);
 	return text;
@@ -169,8 +171,8 @@ void session_event(struct session *session, const char *event, int target, const
 	tell(session, text, true);
 }
 
-void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes, enum gap_cause cause,
-		 bool is_estimated)
+void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
+		 enum gap_cause cause, bool is_estimated)
 {
 	struct gap gap = {
 		.stream_offset = stream_offset,
@@ -184,8 +186,8 @@ void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes
 		return;
 	account_gap(&session->account, &gap);
 	if (session->journal)
-		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause), gap.utc_ns,
-				is_estimated);
+		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause),
+				gap.utc_ns, is_estimated);
 }
 
 void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause)
@@ -193,5 +195,6 @@ void session_lose_block(struct session *session, uint32_t block, enum gap_cause 
 	const struct block_label *label = ring_label(session->ring, block);
 
 	for (uint32_t i = 0; i < label->extent_count; i++)
-		session_gap(session, label->extents[i].stream_offset, label->extents[i].bytes, cause, false);
+		session_gap(session, label->extents[i].stream_offset, label->extents[i].bytes,
+			    cause, false);
 }

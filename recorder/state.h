@@ -7,8 +7,8 @@
  *   writer     one a disk: ring -> sink (writer.c)
  *   keeper     one a disk: makes data durable and keeps the journal there (keeper.c)
  *   supervisor the thread that sets up, watches and ends (session.c, supervise.c, settle.c)
- * Each field names its writer. Whatever isn't atomic is constant from session_start() on, or belongs to the thread named.
- * The functions here may be called by any of the four.
+ * Each field names its writer. Whatever isn't atomic is constant from session_start() on, or
+ * belongs to the thread named. The functions here may be called by any of the four.
  */
 #ifndef VSIB_RECORDER_STATE_H
 #define VSIB_RECORDER_STATE_H
@@ -32,54 +32,57 @@
 #include "ringbuf/memory.h"
 #include "ringbuf/ring.h"
 
-#define SESSION_ERROR_LEN     2048
-#define SESSION_WARNING_MAX   64
-#define SESSION_EVENT_MAX     64
-#define SESSION_HISTOGRAM     14
+#define SESSION_ERROR_LEN 2048
+#define SESSION_WARNING_MAX 64
+#define SESSION_EVENT_MAX 64
+#define SESSION_HISTOGRAM 14
 
 enum overflow_policy { OVERFLOW_AUTO, OVERFLOW_DROP, OVERFLOW_WAIT, OVERFLOW_STOP };
 
 /* Why the stream ended; the first reason stays. */
 enum stop_reason {
 	STOP_NONE,
-	STOP_SIGNAL,            /* first INT or TERM */
-	STOP_DURATION,          /* -d reached */
-	STOP_BYTES,             /* -n reached */
-	STOP_SOURCE_END,        /* the source has no more */
+	STOP_SIGNAL,     /* first INT or TERM */
+	STOP_DURATION,   /* -d reached */
+	STOP_BYTES,      /* -n reached */
+	STOP_SOURCE_END, /* the source has no more */
 	STOP_SOURCE_ERROR,
-	STOP_LAST_DISK,         /* no disk left that can be written to */
-	STOP_OVERFLOW,          /* --on-overflow stop */
+	STOP_LAST_DISK, /* no disk left that can be written to */
+	STOP_OVERFLOW,  /* --on-overflow stop */
 };
 
 struct session_config {
-	const char *program;            /* for journal and report */
+	const char *program; /* for journal and report */
 	const char *source_name;
-	const struct source_ops *source_ops;    /* NULL = found by the name */
+	const struct source_ops *source_ops; /* NULL = found by the name */
 	const char *const *targets;
-	const char *const *templates;   /* per target, or NULL: by layout and name; wr */
+	const char *const *templates; /* per target, or NULL: by layout and name; wr */
 	unsigned target_count;
 	const char *name;
 	uint64_t rate_bps;
-	int64_t duration_ns;            /* 0 = without end */
-	uint64_t limit_bytes;           /* 0 = without end */
+	int64_t duration_ns;  /* 0 = without end */
+	uint64_t limit_bytes; /* 0 = without end */
 	int64_t start_utc_ns;
 	enum layout_kind layout;
 	enum stripe_policy stripe;
-	const char *name_template;      /* NULL = by layout and name */
+	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
-	bool is_ring_default;           /* nobody asked for this ring: a smaller one will do where it doesn't fit */
+	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	bool use_direct, use_checksums, use_journal, allow_same_device, use_force;
 	bool use_huge_pages, require_huge_pages, use_lock;
-	bool is_index_per_target;       /* wr: each directory counts its own files */
-	bool is_index_global;           /* wr: by the number of the file's first block among all blocks */
-	const uint64_t *target_file_bytes;      /* wr: file size per target, 0 = one file; NULL: file_bytes for all */
-	int numa_node;                  /* MEMORY_ANY_NODE = the source device's */
-	int64_t silence_ns;             /* say so when nothing came for that long */
-	const struct sink_io *const *io;        /* per target; NULL = the system's calls for all */
+	bool is_index_per_target; /* wr: each directory counts its own files */
+	bool is_index_global;     /* wr: by the number of the file's first block among all blocks */
+	const uint64_t *target_file_bytes; /* wr: file size per target, 0 = one file; NULL: file_bytes for all */
+	int numa_node;                     /* MEMORY_ANY_NODE = the source device's */
+	int64_t silence_ns;                /* say so when nothing came for that long */
+	const struct sink_io *const *io; /* per target; NULL = the system's calls for all */
 };
 
-/* Who may change a disk's account: its writer; nobody, while the disk holds the writer; the supervisor, who took it over for good. */
+/*
+ * Who may change a disk's account: its writer; nobody, while the disk holds the writer; the
+ * supervisor, who took it over for good.
+ */
 enum disk_grip { GRIP_WRITER, GRIP_DISK, GRIP_SUPERVISOR };
 enum reader_grip { GRIP_READER, GRIP_DEVICE, GRIP_TAKEN };
 
@@ -93,47 +96,54 @@ struct disk {
 	unsigned number;
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
-	uint64_t file_bytes;            /* a file is rolled at this size; 0 = never */
-	bool has_directory, has_journal;        /* made by session_arm() */
+	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
+	bool has_directory, has_journal; /* made by session_arm() */
 	struct sink *sink;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
-	bool has_writer, has_keeper;    /* supervisor */
+	bool has_writer, has_keeper; /* supervisor */
 	struct bell keeper_bell;
 
 	/* writer writes */
 	account_counter accepted_bytes; /* given to the disk */
-	account_counter lost_bytes;     /* never given to the disk, because it had failed: cause disk */
+	account_counter lost_bytes; /* never given to the disk, because it had failed: cause disk */
 	account_counter aborted_bytes;
 	account_counter file_count;
-	account_counter worst_offset;   /* file offset of the worst write */
+	account_counter worst_offset; /* file offset of the worst write */
 	account_counter write_hist[SESSION_HISTOGRAM];
 	_Atomic int64_t worst_write_ns;
-	_Atomic int64_t longest_turn_ns;/* longest time from the end of one write to the end of the next */
-	_Atomic int64_t last_write_ns;  /* CLOCK_MONOTONIC of the last write's end */
+	_Atomic int64_t longest_turn_ns; /* longest time from the end of one write to the end of the next */
+	_Atomic int64_t last_write_ns;    /* CLOCK_MONOTONIC of the last write's end */
 	_Atomic int64_t write_started_ns; /* of the write in flight; 0 = none */
-	_Atomic bool has_ended;         /* the writer is through, files finished */
-	_Atomic int writer_cpu, writer_policy;  /* where and how it ran: sched_getcpu(), sched_getscheduler() */
-	/* who settles writes: the writer (several targets) or the keeper; or the supervisor, who writes off */
+	_Atomic bool has_ended;           /* the writer is through, files finished */
+	_Atomic int writer_cpu,
+		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
+	/*
+	 * who settles writes: the writer (several targets) or the keeper; or the supervisor, who
+	 * writes off
+	 */
 	_Atomic uint64_t durable_bytes;
-	account_counter forfeited_bytes;/* accepted, but lost before they were durable: cause disk */
+	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
 	account_counter assigned_bytes; /* reader writes */
 	/* keeper writes */
 	_Atomic uint64_t free_bytes;
-	_Atomic bool has_settled;       /* after has_ended: all is durable or lost, nothing changes any more */
-	uint64_t total_bytes;           /* constant */
+	_Atomic bool has_settled; /* after has_ended: all is durable or lost, nothing changes any more */
+	uint64_t total_bytes; /* constant */
 	/* first of writer and keeper that sees it; error is whole before state is released */
 	_Atomic int state;
 	_Atomic bool is_failing;
-	_Atomic uint32_t waits_behind;  /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
-	/* writer writes, so that the supervisor can account for a writer that the kernel holds for ever */
-	_Atomic int grip;               /* enum disk_grip */
-	_Atomic uint32_t held_block;    /* first block it owns; RING_NONE = none */
-	_Atomic uint64_t open_offset;   /* stream offset of its open segment */
-	pthread_mutex_t settle_lock;    /* keeper settles, or the supervisor writes off: not both */
-	_Atomic bool is_left;           /* writer: its queue is not served any more, see ring_rescue() */
+	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
+	/*
+	 * writer writes, so that the supervisor can account for a writer that the kernel holds
+	 * for ever
+	 */
+	_Atomic int grip;             /* enum disk_grip */
+	_Atomic uint32_t held_block;  /* first block it owns; RING_NONE = none */
+	_Atomic uint64_t open_offset; /* stream offset of its open segment */
+	pthread_mutex_t settle_lock;  /* keeper settles, or the supervisor writes off: not both */
+	_Atomic bool is_left; /* writer: its queue is not served any more, see ring_rescue() */
 	bool is_written_off;
 	char error[SESSION_ERROR_LEN];
 };
@@ -141,17 +151,17 @@ struct disk {
 /* What the reader says about a block; the writer that owns the block reads it. */
 struct extent {
 	uint64_t stream_offset;
-	int64_t utc_ns;                 /* of its first byte */
-	uint32_t at;                    /* in the block */
+	int64_t utc_ns; /* of its first byte */
+	uint32_t at;    /* in the block */
 	uint32_t bytes;
 };
 
 struct block_label {
 	uint64_t file_number;
-	uint64_t file_offset;           /* of the block in its file */
-	bool is_file_end;               /* nothing follows in this file */
+	uint64_t file_offset; /* of the block in its file */
+	bool is_file_end;     /* nothing follows in this file */
 	uint32_t extent_count;
-	struct extent extents[];        /* layout_plan.extent_max */
+	struct extent extents[]; /* layout_plan.extent_max */
 };
 
 struct session {
@@ -160,49 +170,49 @@ struct session {
 	struct source *source;
 	struct memory memory;
 	struct ring *ring;
-	void *scrap;                    /* one block: where an overflow's bytes go */
-	struct journal *journal;        /* NULL = none is kept */
+	void *scrap;             /* one block: where an overflow's bytes go */
+	struct journal *journal; /* NULL = none is kept */
 	struct account account;
-	struct lanes *lanes;            /* reader */
-	struct watch watch;             /* reader */
+	struct lanes *lanes; /* reader */
+	struct watch watch;  /* reader */
 	struct disk *disks;
 	unsigned disk_count;
-	bool can_drop;                  /* full ring: drop (true) or wait (false) */
+	bool can_drop; /* full ring: drop (true) or wait (false) */
 
 	pthread_t reader;
-	bool has_reader;                /* supervisor */
-	int64_t created_ns;             /* CLOCK_MONOTONIC, for the start-up time */
-	int64_t armed_ns;               /* CLOCK_MONOTONIC */
+	bool has_reader;    /* supervisor */
+	int64_t created_ns; /* CLOCK_MONOTONIC, for the start-up time */
+	int64_t armed_ns;   /* CLOCK_MONOTONIC */
 	int64_t armed_utc_ns;
-	_Atomic int64_t running_ns;     /* reader: CLOCK_MONOTONIC when source_start() was through */
-	_Atomic int64_t started_ns;     /* reader: CLOCK_MONOTONIC of the first sample's moment; 0 = not yet */
-	_Atomic int64_t start_utc_ns;   /* reader: of the first sample */
-	_Atomic int64_t last_data_ns;   /* reader: when something came last */
-	_Atomic int64_t stream_ended_ns;/* reader */
-	_Atomic int64_t longest_fill_ns;/* reader: longest time from one full block to the next */
+	_Atomic int64_t running_ns; /* reader: CLOCK_MONOTONIC when source_start() was through */
+	_Atomic int64_t started_ns; /* reader: CLOCK_MONOTONIC of the first sample's moment; 0 = not yet */
+	_Atomic int64_t start_utc_ns;    /* reader: of the first sample */
+	_Atomic int64_t last_data_ns;    /* reader: when something came last */
+	_Atomic int64_t stream_ended_ns; /* reader */
+	_Atomic int64_t longest_fill_ns; /* reader: longest time from one full block to the next */
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
-	_Atomic int64_t waited_ns;      /* reader: time a source that can wait had to */
-	_Atomic int reader_grip;        /* enum reader_grip: who may touch lanes and the reader's counters */
-	_Atomic bool has_stream_ended;  /* reader: released after the last put */
+	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
+	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
+	_Atomic bool has_stream_ended; /* reader: released after the last put */
 	_Atomic int reader_cpu, reader_policy;
-	_Atomic int stop_reason;        /* first one wins */
-	_Atomic bool is_stopping;       /* anybody: the reader is to end the stream */
-	_Atomic bool is_aborting;       /* supervisor: writers drop what they have not written */
-	_Atomic bool is_over;           /* supervisor: a writer with nothing to do need not wait for the others any more */
-	_Atomic bool has_end_line;      /* supervisor: the journal is complete, keepers may flush it and end */
-	_Atomic uint32_t usable_count;  /* disks that can still be written to */
+	_Atomic int stop_reason;  /* first one wins */
+	_Atomic bool is_stopping; /* anybody: the reader is to end the stream */
+	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */
+	_Atomic bool is_over; /* supervisor: a writer with nothing to do need not wait for the others any more */
+	_Atomic bool has_end_line; /* supervisor: the journal is complete, keepers may flush it and end */
+	_Atomic uint32_t usable_count; /* disks that can still be written to */
 
-	int wake_fd;                    /* eventfd: reader and writers say that they have ended */
-	int64_t ended_ns;               /* supervisor: all durable */
-	int64_t sync_ns;                /* supervisor: from the last write to that */
+	int wake_fd;      /* eventfd: reader and writers say that they have ended */
+	int64_t ended_ns; /* supervisor: all durable */
+	int64_t sync_ns;  /* supervisor: from the last write to that */
 
-	pthread_mutex_t lock;           /* guards what follows; held for memory work only */
-	char error[SESSION_ERROR_LEN];  /* why it ended badly; "" */
+	pthread_mutex_t lock;          /* guards what follows; held for memory work only */
+	char error[SESSION_ERROR_LEN]; /* why it ended badly; "" */
 	char *warnings[SESSION_WARNING_MAX];
 	unsigned warning_count;
-	char *events[SESSION_EVENT_MAX];        /* to be shown: session_take_event() */
+	char *events[SESSION_EVENT_MAX]; /* to be shown: session_take_event() */
 	unsigned event_count;
-	uint64_t hidden_count;          /* events there was no room for */
+	uint64_t hidden_count; /* events there was no room for */
 };
 
 /** session_stop() - end the stream now, write what is in the ring; idempotent, any thread */
@@ -211,10 +221,15 @@ void session_stop(struct session *session, enum stop_reason reason);
 /** session_abort() - give up what is not written yet; implies session_stop() */
 void session_abort(struct session *session);
 
-/** session_nudge() - interrupt a reader that the kernel holds in a read; repeat until it has ended */
+/**
+ * session_nudge() - interrupt a reader that the kernel holds in a read; repeat until it has ended
+ */
 void session_nudge(struct session *session);
 
-/** session_poke() - wakes the supervisor, who polls wake_fd: a thread has ended, or there is something to show */
+/**
+ * session_poke() - wakes the supervisor, who polls wake_fd: a thread has ended, or there is
+ * something to show
+ */
 void session_poke(struct session *session);
 
 /** session_has_ended() - all threads but the keepers are through */
@@ -224,29 +239,36 @@ bool session_has_ended(const struct session *session);
 uint64_t session_written_bytes(const struct session *session);
 struct account_sum session_sum(const struct session *session);
 
-/** session_utc() - UTC now, from the monotonic clock since the start: a stepped wall clock changes nothing */
+/**
+ * session_utc() - UTC now, from the monotonic clock since the start: a stepped wall clock changes
+ * nothing
+ */
 int64_t session_utc(const struct session *session, int64_t monotonic_ns);
 
 /**
- * session_warn() - a sentence for the user at once, and for the report (each text once); any thread. Only the supervisor prints:
- *                  a terminal that is stopped must not stop a reader or a writer.
+ * session_warn() - a sentence for the user at once, and for the report (each text once); any
+ *                  thread. Only the supervisor prints: a terminal that is stopped must not stop a
+ *                  reader or a writer.
  * session_event() - the same and a journal line; @target < 0: the whole recording
  * session_notice() - only show it: what is told elsewhere in the report, a gap for instance
  */
-void session_notice(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void session_warn(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void session_notice(struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void session_warn(struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void session_event(struct session *session, const char *event, int target, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /**
- * session_take_event() - the oldest sentence to be shown, to be freed by the caller; NULL when there is none
+ * session_take_event() - the oldest sentence to be shown, to be freed by the caller; NULL when
+ * there is none
  * @hidden_count: how many there was no room for since the last call
  */
 char *session_take_event(struct session *session, uint64_t *hidden_count);
 
 /** session_gap() - note a loss in account and journal; any thread */
-void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes, enum gap_cause cause,
-		 bool is_estimated);
+void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
+		 enum gap_cause cause, bool is_estimated);
 
 /** session_lose_block() - every extent of a block that will not be written; counts nothing */
 void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause);

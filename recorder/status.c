@@ -14,11 +14,11 @@
 #include "recorder/host.h"
 #include "recorder/runtime.h"
 
-#define ANSWER_BYTES (1 << 20)  /* room asked for in the socket, so that one send takes it all */
+#define ANSWER_BYTES (1 << 20) /* room asked for in the socket, so that one send takes it all */
 
 struct status {
 	int fd;
-	int spare;      /* given up to turn somebody away when there is no other descriptor left */
+	int spare; /* given up to turn somebody away when there is no other descriptor left */
 	struct sockaddr_un address;
 };
 
@@ -69,7 +69,10 @@ int status_fd(const struct status *status)
 	return status ? status->fd : -1;
 }
 
-/* Nobody accepted stays at the socket, which would stay readable, and the supervisor would do nothing else any more. */
+/*
+ * Nobody accepted stays at the socket, which would stay readable, and the supervisor would do
+ * nothing else any more.
+ */
 static void turn_away(struct status *status)
 {
 	int fd;

@@ -10,8 +10,10 @@ bool stripe_can_take(const struct stripe_disk *disk)
 /* Is a's share of free space larger than b's? 128 bit, because sizes are up to 2^64. */
 static bool has_larger_share(const struct stripe_disk *a, const struct stripe_disk *b)
 {
-	unsigned __int128 left = (unsigned __int128)a->free_bytes * (b->total_bytes ? b->total_bytes : 1);
-	unsigned __int128 right = (unsigned __int128)b->free_bytes * (a->total_bytes ? a->total_bytes : 1);
+	unsigned __int128 left =
+		(unsigned __int128)a->free_bytes * (b->total_bytes ? b->total_bytes : 1);
+	unsigned __int128 right =
+		(unsigned __int128)b->free_bytes * (a->total_bytes ? a->total_bytes : 1);
 
 	return left > right;
 }
@@ -23,7 +25,9 @@ uint32_t stripe_any(const struct stripe_disk *disks, uint32_t disk_count)
 	for (uint32_t i = 0; i < disk_count; i++) {
 		if (!stripe_can_take(&disks[i]))
 			continue;
-		/* an idle disk before one that has something to do: none idles while there is work */
+		/*
+		 * an idle disk before one that has something to do: none idles while there is work
+		 */
 		if (best == STRIPE_NOBODY || disks[i].open_units < disks[best].open_units ||
 		    (disks[i].open_units == disks[best].open_units &&
 		     has_larger_share(&disks[i], &disks[best])))

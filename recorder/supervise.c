@@ -13,11 +13,12 @@
 #include "recorder/progress.h"
 #include "recorder/status.h"
 
-#define TICK_NS         UNITS_NS_PER_S
-#define LOOK_MS         50                              /* between looks while the session is ending */
-#define PROGRESS_NS     (INT64_C(60) * UNITS_NS_PER_S)  /* a drain without any progress for so long is given up */
-#define LAST_DISK_NS    (UNITS_NS_PER_S / 2)            /* the last disk is gone: 2 s in all, with END_NS */
-#define END_NS          UNITS_NS_PER_S
+#define TICK_NS UNITS_NS_PER_S
+#define LOOK_MS 50 /* between looks while the session is ending */
+#define PROGRESS_NS \
+	(INT64_C(60) * UNITS_NS_PER_S)    /* a drain without any progress for so long is given up */
+#define LAST_DISK_NS (UNITS_NS_PER_S / 2) /* the last disk is gone: 2 s in all, with END_NS */
+#define END_NS UNITS_NS_PER_S
 
 struct supervisor {
 	struct session *session;
@@ -25,10 +26,10 @@ struct supervisor {
 	struct status *status;
 	int signal_fd;
 	int64_t next_tick_ns;
-	int64_t first_signal_ns;        /* 0 = none yet */
-	int64_t stopping_ns;            /* since when the session is stopping; 0 = it isn't */
-	int64_t diskless_ns;            /* since when no disk can be written to; 0 = some can */
-	uint64_t drained_bytes;         /* accepted and durable when progress was seen last */
+	int64_t first_signal_ns; /* 0 = none yet */
+	int64_t stopping_ns;     /* since when the session is stopping; 0 = it isn't */
+	int64_t diskless_ns;     /* since when no disk can be written to; 0 = some can */
+	uint64_t drained_bytes;  /* accepted and durable when progress was seen last */
 	int64_t drained_ns;
 };
 
@@ -65,17 +66,23 @@ static void take_signals(struct supervisor *s)
 			progress_now(s->progress);
 		} else if (s->first_signal_ns == 0) {
 			s->first_signal_ns = now;
-			session_notice(s->session, "stopping: the source ends, the ring goes to the disks; a second signal gives up what is not written yet");
+			session_notice(
+				s->session,
+				"stopping: the source ends, the ring goes to the disks; a second signal gives up what is not written yet");
 			session_stop(s->session, STOP_SIGNAL);
 		} else if (now - s->first_signal_ns > SUPERVISE_DEBOUNCE_NS &&
 			   !atomic_load_explicit(&s->session->is_aborting, memory_order_relaxed)) {
-			session_warn(s->session, "aborted by a second signal: what was not on the disks is lost");
+			session_warn(s->session,
+				     "aborted by a second signal: what was not on the disks is lost");
 			session_abort(s->session);
 		}
 	}
 }
 
-/* False when the session should not be waited for any longer: the drain stands still, or was aborted. */
+/*
+ * False when the session should not be waited for any longer: the drain stands still, or was
+ * aborted.
+ */
 static bool may_wait(struct supervisor *s, int64_t now)
 {
 	const struct session *session = s->session;

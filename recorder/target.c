@@ -16,8 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-static int fail(char *error, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static int fail(char *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static int fail(char *error, int code, const char *format, ...)
 {
@@ -65,7 +64,10 @@ static dev_t whole_disk(dev_t device)
 	return makedev(major_number, minor_number);
 }
 
-/* Fills in what lies below the directory: file system type, device, UUID, serial. All of it may stay unknown. */
+/*
+ * Fills in what lies below the directory: file system type, device, UUID, serial. All of it may
+ * stay unknown.
+ */
 static void identify(struct target *target)
 {
 	struct libmnt_table *table = mnt_new_table_from_file("/proc/self/mountinfo");
@@ -78,7 +80,8 @@ static void identify(struct target *target)
 	if (table && !fs && realpath(target->path, real)) /* btrfs: st_dev is not the mount's number */
 		fs = mnt_table_find_mountpoint(table, real, MNT_ITER_BACKWARD);
 	if (fs) {
-		snprintf(target->fs, sizeof(target->fs), "%s", mnt_fs_get_fstype(fs) ? mnt_fs_get_fstype(fs) : "");
+		snprintf(target->fs, sizeof(target->fs), "%s",
+			 mnt_fs_get_fstype(fs) ? mnt_fs_get_fstype(fs) : "");
 		snprintf(target->device, sizeof(target->device), "%s",
 			 mnt_fs_get_srcpath(fs) ? mnt_fs_get_srcpath(fs) : "");
 	}
@@ -86,12 +89,12 @@ static void identify(struct target *target)
 	if (target->device[0] != '/' || stat(target->device, &st) < 0 || !S_ISBLK(st.st_mode))
 		return;
 	target->disk_device = whole_disk(st.st_rdev);
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/serial", major(target->disk_device),
-		 minor(target->disk_device));
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/serial",
+		 major(target->disk_device), minor(target->disk_device));
 	read_line(target->serial, sizeof(target->serial), path);
 	if (!target->serial[0]) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/serial", major(target->disk_device),
-			 minor(target->disk_device));
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/serial",
+			 major(target->disk_device), minor(target->disk_device));
 		read_line(target->serial, sizeof(target->serial), path);
 	}
 }
@@ -121,7 +124,8 @@ static int open_directory(struct target *target, char *error)
 	if (stat(path, &st) < 0) {
 		int code = errno;
 
-		return fail(error, code, "target %s: %s; it must be a directory that exists (is the disk mounted?)",
+		return fail(error, code,
+			    "target %s: %s; it must be a directory that exists (is the disk mounted?)",
 			    path, strerror(code));
 	}
 	if (S_ISBLK(st.st_mode))
@@ -161,7 +165,7 @@ int target_open(struct target *target, const char *text, char *error)
 			    len ? "the path is too long" : "the path is empty");
 	memcpy(target->path, text, len);
 	target->kind = strcmp(text, "null:") == 0 ? TARGET_NULL :
-		       strcmp(text, "-") == 0	  ? TARGET_STDOUT :
+		       strcmp(text, "-") == 0     ? TARGET_STDOUT :
 						    TARGET_DIRECTORY;
 	if (target->kind != TARGET_DIRECTORY) {
 		target->free_bytes = target->total_bytes = UINT64_MAX;
@@ -175,7 +179,8 @@ int target_open(struct target *target, const char *text, char *error)
 	ret = target_room(target, &target->free_bytes, &target->total_bytes);
 	if (ret < 0) {
 		target_close(target);
-		return fail(error, -ret, "target %s: can't find its free space: %s", target->path, strerror(-ret));
+		return fail(error, -ret, "target %s: can't find its free space: %s", target->path,
+			    strerror(-ret));
 	}
 	identify(target);
 	find_uuid(target);
@@ -196,7 +201,8 @@ static int check_alone(const struct target *targets, unsigned count, char *error
 			return fail(error, EINVAL,
 				    "null: beside other targets would drop a part of the recording; give it alone");
 		if (targets[i].kind == TARGET_STDOUT)
-			return fail(error, EINVAL, "'-o -' writes the stream to stdout and must be the only target");
+			return fail(error, EINVAL,
+				    "'-o -' writes the stream to stdout and must be the only target");
 	}
 	return 0;
 }
@@ -207,11 +213,11 @@ static int check_pair(const struct target *a, const struct target *b, bool allow
 
 	if (fstat(a->dir_fd, &sa) == 0 && fstat(b->dir_fd, &sb) == 0 && sa.st_dev == sb.st_dev &&
 	    sa.st_ino == sb.st_ino)
-		return fail(error, EEXIST, "targets %.300s and %.300s are the same directory", a->path, b->path);
+		return fail(error, EEXIST, "targets %.300s and %.300s are the same directory",
+			    a->path, b->path);
 	if (allow_same_device)
 		return 0;
-	if (a->fs_device != b->fs_device &&
-	    (a->disk_device == 0 || a->disk_device != b->disk_device))
+	if (a->fs_device != b->fs_device && (a->disk_device == 0 || a->disk_device != b->disk_device))
 		return 0;
 	return fail(error, EXDEV,
 		    "targets %.300s and %.300s lie on the same device (%s): striping over one disk gains nothing; --allow-same-device to do it all the same",

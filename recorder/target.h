@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * target.h - a directory that data go to: what it lies on, what room it has, and whether it may be used
+ * target.h - a directory that data go to: what it lies on, what room it has, and whether it may
+ * be used
  *
  *   target_open() -> target_check_all() -> ... target_room() ... -> target_close()
  *
- * Kinds: a directory; "null:" (bytes are counted and dropped); "-" (stdout).
- * Threads: set-up thread; target_room() from the disk's keeper thread (it can block on a sick disk).
+ * Kinds: a directory; "null:" (bytes are counted and dropped); "-" (stdout). Threads: set-up
+ * thread; target_room() from the disk's keeper thread (it can block on a sick disk).
  */
 #ifndef VSIB_RECORDER_TARGET_H
 #define VSIB_RECORDER_TARGET_H
@@ -14,25 +15,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TARGET_TEXT_LEN   256
-#define TARGET_ERROR_LEN  768
-#define TARGET_MAX        64
+#define TARGET_TEXT_LEN 256
+#define TARGET_ERROR_LEN 768
+#define TARGET_MAX 64
 
 enum target_kind { TARGET_DIRECTORY, TARGET_NULL, TARGET_STDOUT };
 
 struct target {
 	enum target_kind kind;
-	char path[4096];                /* as given, without trailing slashes; "null:" or "-" */
-	int dir_fd;                     /* O_PATH-like descriptor of the directory, -1 else */
-	dev_t fs_device;                /* st_dev */
-	dev_t disk_device;              /* the whole disk below the file system; 0 = none or unknown */
-	char device[TARGET_TEXT_LEN];   /* "/dev/sdb1", "" unknown */
-	char fs[TARGET_TEXT_LEN];       /* "ext4" */
-	char fs_uuid[64];               /* "" unknown */
-	char serial[TARGET_TEXT_LEN];   /* of the disk, "" unknown */
-	uint64_t free_bytes;            /* for this user, at open */
+	char path[4096];   /* as given, without trailing slashes; "null:" or "-" */
+	int dir_fd;        /* O_PATH-like descriptor of the directory, -1 else */
+	dev_t fs_device;   /* st_dev */
+	dev_t disk_device; /* the whole disk below the file system; 0 = none or unknown */
+	char device[TARGET_TEXT_LEN]; /* "/dev/sdb1", "" unknown */
+	char fs[TARGET_TEXT_LEN];     /* "ext4" */
+	char fs_uuid[64];             /* "" unknown */
+	char serial[TARGET_TEXT_LEN]; /* of the disk, "" unknown */
+	uint64_t free_bytes;          /* for this user, at open */
 	uint64_t total_bytes;
-	bool is_root_fs;                /* same file system as / */
+	bool is_root_fs; /* same file system as / */
 };
 
 /**
@@ -48,13 +49,16 @@ void target_close(struct target *target);
 /**
  * target_check_all() - may these be used together?
  *
- * Refused: the same directory twice (-EEXIST); null: or - beside another target (-EINVAL); the root file system, or a device
- * that another target lies on, unless @allow_same_device (-EXDEV).
+ * Refused: the same directory twice (-EEXIST); null: or - beside another target (-EINVAL); the
+ * root file system, or a device that another target lies on, unless @allow_same_device (-EXDEV).
  * Return: 0 or one of these with the sentence in @error (TARGET_ERROR_LEN).
  */
 int target_check_all(const struct target *targets, unsigned count, bool allow_same_device, char *error);
 
-/** target_room() - free and total bytes now; may block as long as the disk does. Return: 0 or -errno. */
+/**
+ * target_room() - free and total bytes now; may block as long as the disk does. Return: 0 or
+ * -errno.
+ */
 int target_room(const struct target *target, uint64_t *free_bytes, uint64_t *total_bytes);
 
 #endif

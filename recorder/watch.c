@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STRETCH     64          /* words looked at in a row */
-#define WORDS_MIN   4096        /* fewer words prove nothing: a slow stream is watched for longer */
+#define STRETCH 64     /* words looked at in a row */
+#define WORDS_MIN 4096 /* fewer words prove nothing: a slow stream is watched for longer */
 
 void watch_init(struct watch *watch, uint32_t word_bytes)
 {
@@ -15,7 +15,10 @@ void watch_init(struct watch *watch, uint32_t word_bytes)
 	watch->seed = 1;
 }
 
-/* Folds the halves of a 32-bit word into its low word_bits, once with or (a 1 somewhere), once for the zeros. */
+/*
+ * Folds the halves of a 32-bit word into its low word_bits, once with or (a 1 somewhere), once
+ * for the zeros.
+ */
 static uint32_t fold(uint32_t bits, uint32_t word_bits)
 {
 	for (uint32_t half = 16; half >= word_bits; half /= 2)
@@ -26,7 +29,8 @@ static uint32_t fold(uint32_t bits, uint32_t word_bits)
 static void close_second(struct watch *watch)
 {
 	uint32_t mask = UINT32_C(0xffffffff) >> (32 - watch->word_bits);
-	uint32_t ones = fold(watch->ones, watch->word_bits), zeros = fold(watch->zeros, watch->word_bits);
+	uint32_t ones = fold(watch->ones, watch->word_bits),
+		 zeros = fold(watch->zeros, watch->word_bits);
 	uint64_t stuck = (uint64_t)(ones & ~zeros & mask) << 32 | (zeros & ~ones & mask);
 
 	atomic_store_explicit(&watch->stuck, stuck, memory_order_relaxed);
@@ -84,7 +88,7 @@ bool watch_verdict(const struct watch *watch, char *text)
 		snprintf(text, WATCH_TEXT_LEN,
 			 "bits of the %" PRIu32 "-bit sample word never change: mask 0x%0*" PRIx32
 			 " at 1, mask 0x%0*" PRIx32 " at 0",
-			 watch->word_bits, (int)watch->word_bits / 4, at_one, (int)watch->word_bits / 4,
-			 at_zero);
+			 watch->word_bits, (int)watch->word_bits / 4, at_one,
+			 (int)watch->word_bits / 4, at_zero);
 	return true;
 }

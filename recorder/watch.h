@@ -4,9 +4,9 @@
  *
  *   watch_init() -> watch_look() at each block -> watch_verdict() now and then
  *
- * Shape:   Of each block WATCH_WORDS words are looked at, in stretches at places that wander, so that the period of a frame or of
- *          a scan does not matter. A bit that had only one value in all words of a whole second is stuck; if all
- *          bits are, the data are constant.
+ * Shape:   Of each block WATCH_WORDS words are looked at, in stretches at places that wander, so
+ *          that the period of a frame or of a scan does not matter. A bit that had only one value
+ *          in all words of a whole second is stuck; if all bits are, the data are constant.
  * Threads: watch_look() by the reader; watch_verdict() by any thread.
  */
 #ifndef VSIB_RECORDER_WATCH_H
@@ -17,16 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WATCH_WORDS    1024             /* 32-bit words looked at in a block */
-#define WATCH_NS       INT64_C(1000000000)
+#define WATCH_WORDS 1024 /* 32-bit words looked at in a block */
+#define WATCH_NS INT64_C(1000000000)
 #define WATCH_TEXT_LEN 160
 
 struct watch {
-	uint32_t word_bits;     /* 8, 16 or 32: constant */
-	uint32_t seed;          /* reader: where to look next */
-	uint32_t ones, zeros;   /* reader: bits seen as 1, as 0, in this second */
-	uint64_t word_count;    /* reader: in this second */
-	int64_t since_ns;       /* reader: when this second began */
+	uint32_t word_bits;   /* 8, 16 or 32: constant */
+	uint32_t seed;        /* reader: where to look next */
+	uint32_t ones, zeros; /* reader: bits seen as 1, as 0, in this second */
+	uint64_t word_count;  /* reader: in this second */
+	int64_t since_ns;     /* reader: when this second began */
 	_Atomic uint64_t stuck; /* verdict of the last whole second: high half = bits stuck at 1, low half = at 0 */
 };
 

@@ -26,7 +26,7 @@ struct wr {
 	const char *targets[TARGET_MAX];
 	const char *templates[TARGET_MAX];
 	uint64_t file_bytes[TARGET_MAX];
-	const char *given_source;       /* --source */
+	const char *given_source; /* --source */
 	const char *given_ring, *given_live;
 	char source[WR_LINE_LEN * 4];
 	char name[96];
@@ -35,20 +35,36 @@ struct wr {
 	bool is_explain;
 };
 
-enum { OPT_EXPLAIN = 256, OPT_JOURNAL, OPT_INDEX, OPT_RING, OPT_SOURCE, OPT_JSON, OPT_LIVE, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_EXPLAIN = 256,
+	OPT_JOURNAL,
+	OPT_INDEX,
+	OPT_RING,
+	OPT_SOURCE,
+	OPT_JSON,
+	OPT_LIVE,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static const struct {
 	struct option option;
 	const char *arg, *help;
 } wr_options[] = {
-	{ { "explain", no_argument, NULL, OPT_EXPLAIN }, "", "print the vsib-record line this stands for, and end" },
+	{ { "explain", no_argument, NULL, OPT_EXPLAIN },
+	  "",
+	  "print the vsib-record line this stands for, and end" },
 	{ { "journal", no_argument, NULL, OPT_JOURNAL }, "", "keep a journal in each directory" },
-	{ { "index", required_argument, NULL, OPT_INDEX }, "=directory|global",
+	{ { "index", required_argument, NULL, OPT_INDEX },
+	  "=directory|global",
 	  "count files by the directory's blocks (default) or by all blocks" },
-	{ { "ring", required_argument, NULL, OPT_RING }, "=SIZE", "memory between board and disks; default 256Mi" },
+	{ { "ring", required_argument, NULL, OPT_RING },
+	  "=SIZE",
+	  "memory between board and disks; default 256Mi" },
 	{ { "source", required_argument, NULL, OPT_SOURCE }, "=SOURCE", "record from this instead of stdin" },
 	{ { "json", required_argument, NULL, OPT_JSON }, "=FILE|-", "write the report as JSON" },
-	{ { "live", required_argument, NULL, OPT_LIVE }, "=auto|line|log|none",
+	{ { "live", required_argument, NULL, OPT_LIVE },
+	  "=auto|line|log|none",
 	  "a live line, log lines, or neither (default)" },
 	{ { "help", no_argument, NULL, OPT_HELP }, "", "this help" },
 	{ { "version", no_argument, NULL, OPT_VERSION }, "", "the program's version" },
@@ -61,8 +77,8 @@ static void help(void)
 	puts("Usage: wr [OPTION...] BLOCK NBLOCKS MODE SKIP EMBED GIGA NDIRS {TEMPLATE BLOCKS_PER_FILE}... < DEVICE\n"
 	     "Record NBLOCKS blocks of BLOCK bytes from the VSIB board, block by block in turn over NDIRS directories.\n");
 	for (size_t i = 0; i < OPTION_COUNT; i++)
-		printf("      --%s%s\n                             %s\n", wr_options[i].option.name, wr_options[i].arg,
-		       wr_options[i].help);
+		printf("      --%s%s\n                             %s\n", wr_options[i].option.name,
+		       wr_options[i].arg, wr_options[i].help);
 	puts("\nExit status: 0 complete, 1 complete with loss, 2 stopped early; 64 usage, 66 no input, 73 can't create,\n"
 	     "77 permission.");
 }
@@ -172,7 +188,8 @@ static void make_config(struct wr *wr, bool is_board)
 		wr->targets[i] = args->dirs[i].path;
 		wr->templates[i] = args->dirs[i].name_template;
 		/* one file under a plain name: it ends with the run */
-		if (__builtin_mul_overflow(args->dirs[i].blocks_per_file, args->block_bytes, &wr->file_bytes[i]) ||
+		if (__builtin_mul_overflow(args->dirs[i].blocks_per_file, args->block_bytes,
+					   &wr->file_bytes[i]) ||
 		    wr->file_bytes[i] >= wr_dir_bytes(args, i))
 			wr->file_bytes[i] = 0;
 	}
@@ -205,7 +222,9 @@ static void make_config(struct wr *wr, bool is_board)
 /* A word as a shell wants it: in quotes when it has anything but harmless characters. */
 static void print_word(const char *word)
 {
-	if (word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:") == strlen(word)) {
+	if (word[0] &&
+	    strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:") ==
+		    strlen(word)) {
 		fputs(word, stdout);
 		return;
 	}
@@ -244,7 +263,8 @@ static void explain(const struct wr *wr, bool is_board)
 	for (unsigned i = 0; i < args->dir_count; i++) {
 		fputs(" -o ", stdout);
 		print_word(args->dirs[i].path);
-		is_equal = is_equal && strcmp(args->dirs[i].name_template, args->dirs[0].name_template) == 0 &&
+		is_equal = is_equal &&
+			   strcmp(args->dirs[i].name_template, args->dirs[0].name_template) == 0 &&
 			   wr->file_bytes[i] == wr->file_bytes[0];
 	}
 	printf(" --allow-same-device --journal %s", wr->config.use_journal ? "yes" : "no");
@@ -256,7 +276,8 @@ static void explain(const struct wr *wr, bool is_board)
 		puts("# wr has a template and a file size of its own for each directory; vsib-record has one for all");
 	if (args->dir_count > 1)
 		printf("# wr counts the files %s, vsib-record all files together\n",
-		       wr->config.is_index_global ? "by the numbers of their first blocks" : "of each directory by itself");
+		       wr->config.is_index_global ? "by the numbers of their first blocks" :
+						    "of each directory by itself");
 	if (!is_board && !wr->given_source)
 		puts("# standard input is no VSIB board here: without one, -s - instead");
 }
@@ -269,22 +290,27 @@ static void report(const struct program *program, const struct session *session)
 	int64_t last = 0;
 	int status;
 	char line[WR_LINE_LEN];
-	double longest_fill = (double)atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed) / 1e9;
+	double longest_fill =
+		(double)atomic_load_explicit(&session->longest_fill_ns, memory_order_relaxed) / 1e9;
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
-		int64_t written = atomic_load_explicit(&session->disks[i].last_write_ns, memory_order_relaxed);
+		int64_t written =
+			atomic_load_explicit(&session->disks[i].last_write_ns, memory_order_relaxed);
 
 		last = written > last ? written : last;
 	}
 	if (last == 0)
 		last = session->ended_ns;
-	wr_report_line(line, session_written_bytes(session),
-		       (double)(last - atomic_load_explicit(&session->running_ns, memory_order_relaxed)) / 1e9,
-		       account_get(&session->source->stats.wait_count));
+	wr_report_line(
+		line, session_written_bytes(session),
+		(double)(last - atomic_load_explicit(&session->running_ns, memory_order_relaxed)) / 1e9,
+		account_get(&session->source->stats.wait_count));
 	fprintf(stderr, "%s\n", line);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		wr_max_line(line, wr->args.dirs[i].given,
-			    (double)atomic_load_explicit(&session->disks[i].longest_turn_ns, memory_order_relaxed) / 1e9);
+			    (double)atomic_load_explicit(&session->disks[i].longest_turn_ns,
+							 memory_order_relaxed) /
+				    1e9);
 		fprintf(stderr, "%s\n", line);
 	}
 	wr_max_line(line, "call-to-call", longest_fill);

@@ -10,19 +10,21 @@
 #include "drivers/units.h"
 #include "recorder/layout.h"
 
-#define PCI33_MBPS 1056.0       /* 33 MHz x 4 bytes x 8 */
+#define PCI33_MBPS 1056.0 /* 33 MHz x 4 bytes x 8 */
 
 static const char *const names[] = { "BLOCK", "NBLOCKS", "MODE", "SKIP", "EMBED", "GIGA", "NDIRS" };
 
 enum { ARG_BLOCK, ARG_NBLOCKS, ARG_MODE, ARG_SKIP, ARG_EMBED, ARG_GIGA, ARG_NDIRS, ARG_COUNT };
 
-static int number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value, char *error)
+static int number(const char *name, const char *text, uint64_t least, uint64_t most,
+		  uint64_t *value, char *error)
 {
 	int ret = units_parse_count(text, value);
 
 	if (ret == 0 && *value >= least && *value <= most)
 		return 0;
-	snprintf(error, WR_ERROR_LEN, "%s '%.100s': a whole number from %" PRIu64 " to %" PRIu64 " is expected", name,
+	snprintf(error, WR_ERROR_LEN,
+		 "%s '%.100s': a whole number from %" PRIu64 " to %" PRIu64 " is expected", name,
 		 text, least, most);
 	return -EINVAL;
 }
@@ -57,7 +59,8 @@ static int parse_dir(struct wr_dir *dir, const char *text, const char *blocks, c
 
 uint64_t wr_dir_bytes(const struct wr_args *args, unsigned index)
 {
-	uint64_t rounds = args->block_count / args->dir_count, rest = args->block_count % args->dir_count;
+	uint64_t rounds = args->block_count / args->dir_count,
+		 rest = args->block_count % args->dir_count;
 
 	return (rounds + (index < rest)) * args->block_bytes;
 }
@@ -79,7 +82,8 @@ static int check_names(const struct wr_args *args, char *error)
 			if (strcmp(args->dirs[k].path, dir->path) != 0 ||
 			    strcmp(args->dirs[k].name_template, dir->name_template) != 0)
 				continue;
-			snprintf(error, WR_ERROR_LEN, "TEMPLATE '%.200s' is given twice: the files would be the same",
+			snprintf(error, WR_ERROR_LEN,
+				 "TEMPLATE '%.200s' is given twice: the files would be the same",
 				 dir->given);
 			return -EINVAL;
 		}
@@ -90,7 +94,8 @@ static int check_names(const struct wr_args *args, char *error)
 int wr_args_parse(struct wr_args *args, int argc, char *const *argv, char *error)
 {
 	static const uint64_t least[ARG_COUNT] = { 1, 1, 0, 0, 0, 0, 1 };
-	static const uint64_t most[ARG_COUNT] = { UINT32_MAX / 2, INT64_MAX, BOARD_MODE_MAX, BOARD_SKIP_MAX, 1, 1,
+	static const uint64_t most[ARG_COUNT] = { UINT32_MAX / 2, INT64_MAX, BOARD_MODE_MAX,
+						  BOARD_SKIP_MAX, 1,         1,
 						  TARGET_MAX };
 	uint64_t values[ARG_COUNT];
 	int ret;
@@ -98,7 +103,8 @@ int wr_args_parse(struct wr_args *args, int argc, char *const *argv, char *error
 	memset(args, 0, sizeof(*args));
 	for (int i = 0; i < ARG_COUNT; i++) {
 		if (i >= argc) {
-			snprintf(error, WR_ERROR_LEN, "%s is missing; wr BLOCK NBLOCKS MODE SKIP EMBED GIGA NDIRS {TEMPLATE BLOCKS_PER_FILE}... < DEVICE",
+			snprintf(error, WR_ERROR_LEN,
+				 "%s is missing; wr BLOCK NBLOCKS MODE SKIP EMBED GIGA NDIRS {TEMPLATE BLOCKS_PER_FILE}... < DEVICE",
 				 names[i]);
 			return -EINVAL;
 		}
@@ -115,16 +121,19 @@ int wr_args_parse(struct wr_args *args, int argc, char *const *argv, char *error
 	args->dir_count = (unsigned)values[ARG_NDIRS];
 	if (__builtin_mul_overflow(args->block_bytes, args->block_count, &args->total_bytes) ||
 	    args->total_bytes > INT64_MAX) {
-		snprintf(error, WR_ERROR_LEN, "NBLOCKS '%s': BLOCK x NBLOCKS is more than 2^63 bytes", argv[ARG_NBLOCKS]);
+		snprintf(error, WR_ERROR_LEN,
+			 "NBLOCKS '%s': BLOCK x NBLOCKS is more than 2^63 bytes", argv[ARG_NBLOCKS]);
 		return -EINVAL;
 	}
 	if (argc != ARG_COUNT + 2 * (int)args->dir_count) {
-		snprintf(error, WR_ERROR_LEN, "NDIRS is %u, so %u arguments TEMPLATE BLOCKS_PER_FILE ... must follow; there are %d",
+		snprintf(error, WR_ERROR_LEN,
+			 "NDIRS is %u, so %u arguments TEMPLATE BLOCKS_PER_FILE ... must follow; there are %d",
 			 args->dir_count, 2 * args->dir_count, argc - ARG_COUNT);
 		return -EINVAL;
 	}
 	for (unsigned i = 0; i < args->dir_count; i++) {
-		ret = parse_dir(&args->dirs[i], argv[ARG_COUNT + 2 * i], argv[ARG_COUNT + 2 * i + 1], error);
+		ret = parse_dir(&args->dirs[i], argv[ARG_COUNT + 2 * i],
+				argv[ARG_COUNT + 2 * i + 1], error);
 		if (ret < 0)
 			return ret;
 	}
@@ -136,8 +145,8 @@ void wr_source_name(char *buf, size_t len, const struct wr_args *args, const cha
 	if (!given && is_board)
 		given = "vsib:-";
 	if (given && strncmp(given, "vsib:", 5) == 0)
-		snprintf(buf, len, "%s,mode=%u,skip=%u,embed=%d,giga=%d", given, args->mode, args->skip, args->is_embed,
-			 args->is_giga);
+		snprintf(buf, len, "%s,mode=%u,skip=%u,embed=%d,giga=%d", given, args->mode,
+			 args->skip, args->is_embed, args->is_giga);
 	else
 		snprintf(buf, len, "%s", given ? given : "-");
 }
@@ -146,8 +155,9 @@ void wr_report_line(char *buf, uint64_t bytes, double seconds, uint64_t usleep_c
 {
 	double mbps = seconds > 0 ? 8.0 * (double)bytes / seconds / 1e6 : 0;
 
-	snprintf(buf, WR_LINE_LEN, "Took %f seconds, %f Mbits(dec)/s (%.1f%% of PCI33), usleeps = %" PRIu64 ".", seconds,
-		 mbps, mbps / PCI33_MBPS * 100, usleep_count);
+	snprintf(buf, WR_LINE_LEN,
+		 "Took %f seconds, %f Mbits(dec)/s (%.1f%% of PCI33), usleeps = %" PRIu64 ".",
+		 seconds, mbps, mbps / PCI33_MBPS * 100, usleep_count);
 }
 
 void wr_max_line(char *buf, const char *name, double seconds)

@@ -4,10 +4,11 @@
  *
  *   wr BLOCK NBLOCKS MODE SKIP EMBED GIGA NDIRS {TEMPLATE BLOCKS_PER_FILE}... < DEVICE
  *
- * The directory of a block is its number modulo NDIRS; each directory rolls to a new file after its own BLOCKS_PER_FILE blocks.
- * Report, with Mbits(dec)/s = 8 x bytes / seconds / 10^6 and PCI33 = 33 x 4 x 8 = 1056 Mbit/s:
- *   Took %f seconds, %f Mbits(dec)/s (%.1f%% of PCI33), usleeps = %d.
- *   %s max. %f seconds.                                                (each directory, then "call-to-call")
+ * The directory of a block is its number modulo NDIRS; each directory rolls to a new file after
+ * its own BLOCKS_PER_FILE blocks. Report, with Mbits(dec)/s = 8 x bytes / seconds / 10^6 and
+ * PCI33 = 33 x 4 x 8 = 1056 Mbit/s:
+ *   Took %f seconds, %f Mbits(dec)/s (%.1f%% of PCI33), usleeps = %d. %s max. %f seconds. (each
+ *   directory, then "call-to-call")
  * Threads: pure functions.
  */
 #ifndef VSIB_RECORDER_WR_ARGS_H
@@ -20,19 +21,19 @@
 #include "recorder/target.h"
 
 #define WR_ERROR_LEN 1024
-#define WR_LINE_LEN  256
+#define WR_LINE_LEN 256
 
 struct wr_dir {
-	const char *given;              /* as on the command line */
-	char path[4096];                /* its directory */
-	const char *name_template;      /* behind the last '/' */
+	const char *given;         /* as on the command line */
+	char path[4096];           /* its directory */
+	const char *name_template; /* behind the last '/' */
 	uint64_t blocks_per_file;
 };
 
 struct wr_args {
 	uint64_t block_bytes;
 	uint64_t block_count;
-	uint64_t total_bytes;           /* their product */
+	uint64_t total_bytes; /* their product */
 	unsigned mode, skip;
 	bool is_embed, is_giga;
 	unsigned dir_count;
@@ -57,12 +58,15 @@ uint64_t wr_dir_bytes(const struct wr_args *args, unsigned index);
  *
  * A board, on stdin or given as "vsib:...", gets mode, skip, embed and giga as details.
  */
-void wr_source_name(char *buf, size_t len, const struct wr_args *args, const char *given, bool is_board);
+void wr_source_name(char *buf, size_t len, const struct wr_args *args, const char *given,
+		    bool is_board);
 
 /** wr_report_line() - "Took ..." without newline. @buf: WR_LINE_LEN */
 void wr_report_line(char *buf, uint64_t bytes, double seconds, uint64_t usleep_count);
 
-/** wr_max_line() - "NAME max. S seconds." without newline. @buf: WR_LINE_LEN; a longer name is cut */
+/**
+ * wr_max_line() - "NAME max. S seconds." without newline. @buf: WR_LINE_LEN; a longer name is cut
+ */
 void wr_max_line(char *buf, const char *name, double seconds);
 
 #endif

@@ -11,22 +11,24 @@
 #include "recorder/disk.h"
 #include "recorder/state.h"
 
-#define SEGMENT_AGE_NS  INT64_C(2000000000)     /* an open segment is closed at this age: the journal follows */
-#define IDLE_NS         INT64_C(200000000)      /* a sleeping writer looks round this often */
+#define SEGMENT_AGE_NS \
+	INT64_C(2000000000)        /* an open segment is closed at this age: the journal follows */
+#define IDLE_NS INT64_C(200000000) /* a sleeping writer looks round this often */
 
 /* ---- calls that may never return ---- */
 
 /*
- * A disk can hold us in a call for ever. The supervisor then takes the account of this disk over, and when the call does return one
- * day we must not touch it any more: the thread ends on the spot. It holds no lock there.
+ * A disk can hold us in a call for ever. The supervisor then takes the account of this disk over,
+ * and when the call does return one day we must not touch it any more: the thread ends on the
+ * spot. It holds no lock there.
  */
 static void into_disk(struct disk *disk)
 {
 	int grip = GRIP_WRITER;
 
 	/* release: whoever takes over sees all that we have counted */
-	if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_DISK, memory_order_release,
-						    memory_order_relaxed))
+	if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_DISK,
+						    memory_order_release, memory_order_relaxed))
 		return;
 	assert(grip == GRIP_SUPERVISOR);
 	pthread_exit(NULL);
@@ -36,8 +38,8 @@ static void out_of_disk(struct disk *disk)
 {
 	int grip = GRIP_DISK;
 
-	if (!atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_WRITER, memory_order_acquire,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_WRITER,
+						     memory_order_acquire, memory_order_relaxed))
 		pthread_exit(NULL);
 }
 
@@ -47,7 +49,10 @@ static void hold(struct disk *disk, uint32_t block)
 	atomic_store_explicit(&disk->held_block, block, memory_order_release);
 }
 
-/* Sleeps until the ring has news for us: what follows @block, or for RING_NONE anything. relaxed: only a hint, see lanes.c */
+/*
+ * Sleeps until the ring has news for us: what follows @block, or for RING_NONE anything. relaxed:
+ * only a hint, see lanes.c
+ */
 static void wait_for_reader(struct disk *disk, uint32_t block, uint32_t ticket)
 {
 	atomic_store_explicit(&disk->waits_behind, block, memory_order_relaxed);
@@ -55,7 +60,10 @@ static void wait_for_reader(struct disk *disk, uint32_t block, uint32_t ticket)
 	atomic_store_explicit(&disk->waits_behind, RING_END, memory_order_relaxed);
 }
 
-/* The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has to stop. */
+/*
+ * The block behind @block, or RING_END; waits for it: the reader ends every run, also when it has
+ * to stop.
+ */
 static uint32_t next_block(struct disk *disk, uint32_t block)
 {
 	struct ring *ring = disk->session->ring;
@@ -76,14 +84,15 @@ static uint32_t next_block(struct disk *disk, uint32_t block)
 
 static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64_t file_offset)
 {
-	int64_t took = ended - started, last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
+	int64_t took = ended - started,
+		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
 	unsigned class = 0;
 
 	if (last == 0) /* the first turn is counted from the start, as wr did it */
 		last = atomic_load_explicit(&disk->session->running_ns, memory_order_relaxed);
 
 	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
-		class++;
+		class ++;
 	account_add(&disk->write_hist[class], 1);
 	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
 		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
@@ -95,8 +104,9 @@ static void note_write(struct disk *disk, int64_t started, int64_t ended, uint64
 }
 
 /*
- * With one target the keeper syncs and takes; it may be late. Waits until a block's segments have room (a block has at most half as
- * many extents as may be pending, see layout_plan()); false: the disk has failed.
+ * With one target the keeper syncs and takes; it may be late. Waits until a block's segments have
+ * room (a block has at most half as many extents as may be pending, see layout_plan()); false:
+ * the disk has failed.
  */
 static bool wait_for_keeper(struct disk *disk)
 {
@@ -104,7 +114,8 @@ static bool wait_for_keeper(struct disk *disk)
 		if (!disk_is_usable(disk))
 			return false;
 		bell_ring(&disk->keeper_bell);
-		ring_sleep(disk->session->ring, disk->number, ring_listen(disk->session->ring, disk->number),
+		ring_sleep(disk->session->ring, disk->number,
+			   ring_listen(disk->session->ring, disk->number),
 			   units_monotonic_ns() + IDLE_NS / 10);
 	}
 	return true;
@@ -129,7 +140,10 @@ static void note_extents(struct disk *disk, uint32_t block, uint64_t file_offset
 		};
 		int ret = segmenter_add(disk->segmenter, &at, data + extent->at, now);
 
-		/* one target: wait_for_keeper() made room; several: a run has fewer extents, see lanes.c */
+		/*
+		 * one target: wait_for_keeper() made room; several: a run has fewer extents, see
+		 * lanes.c
+		 */
 		assert(ret == 0);
 		(void)ret;
 	}
@@ -191,7 +205,8 @@ static int write_block(struct disk *disk, uint32_t block)
 		return 0;
 	}
 	note_extents(disk, block, file_offset, ended);
-	atomic_store_explicit(&disk->open_offset, segmenter_open_offset(disk->segmenter), memory_order_relaxed);
+	atomic_store_explicit(&disk->open_offset, segmenter_open_offset(disk->segmenter),
+			      memory_order_relaxed);
 	return 0;
 }
 
@@ -212,7 +227,10 @@ static int finish_in_sink(struct disk *disk)
 	return ret;
 }
 
-/* Finishes the open file; all that was written to it is durable afterwards. Not while the keeper may take: see segment.h. */
+/*
+ * Finishes the open file; all that was written to it is durable afterwards. Not while the keeper
+ * may take: see segment.h.
+ */
 static int finish_file(struct disk *disk)
 {
 	int ret = finish_in_sink(disk);
@@ -237,7 +255,10 @@ static void release_run(struct disk *disk, uint32_t first)
 	}
 }
 
-/* A run that nobody can or shall write any more: count it block by block and give it back, to its end. */
+/*
+ * A run that nobody can or shall write any more: count it block by block and give it back, to its
+ * end.
+ */
 static void lose_run(struct disk *disk, uint32_t block, enum gap_cause cause)
 {
 	struct session *session = disk->session;
@@ -249,7 +270,8 @@ static void lose_run(struct disk *disk, uint32_t block, enum gap_cause cause)
 		hold(disk, block);
 		next = next_block(disk, block);
 		session_lose_block(session, block, cause);
-		account_add(cause == GAP_DISK ? &disk->lost_bytes : &disk->aborted_bytes, ring_bytes(ring, block));
+		account_add(cause == GAP_DISK ? &disk->lost_bytes : &disk->aborted_bytes,
+			    ring_bytes(ring, block));
 		ring_give_back(ring, block);
 		block = next;
 	}
@@ -271,8 +293,9 @@ static void abandon_file(struct disk *disk)
 }
 
 /*
- * The others get the run and all that waits for this disk, before it is touched again: it may hold us for ever. What is durable was
- * taken from the segmenter already, and to bring the file into order takes no block: so from here on nothing is ours.
+ * The others get the run and all that waits for this disk, before it is touched again: it may
+ * hold us for ever. What is durable was taken from the segmenter already, and to bring the file
+ * into order takes no block: so from here on nothing is ours.
  */
 static void leave_to_others(struct disk *disk, uint32_t first)
 {
@@ -287,10 +310,12 @@ static void leave_to_others(struct disk *disk, uint32_t first)
 }
 
 /*
- * A write or sync has failed in the run that starts with @first. With other disks left, what is not durable goes to them whole;
- * else what was written is kept as far as it can be made durable, and the rest is lost.
+ * A write or sync has failed in the run that starts with @first. With other disks left, what is
+ * not durable goes to them whole; else what was written is kept as far as it can be made durable,
+ * and the rest is lost.
  */
-static void fail_run(struct disk *disk, uint32_t first, uint32_t failed, uint64_t durable_file_bytes, int error)
+static void fail_run(struct disk *disk, uint32_t first, uint32_t failed,
+		     uint64_t durable_file_bytes, int error)
 {
 	struct session *session = disk->session;
 
@@ -369,7 +394,9 @@ static void write_run(struct disk *disk, uint32_t first)
 	struct session *session = disk->session;
 	bool is_held = session->plan.is_held, is_file_end = false;
 	/* what the file has before this run, all of it durable; of a file of its own nothing */
-	uint64_t durable = is_continued(disk, ring_label(session->ring, first)) ? sink_file_bytes(disk->sink) : 0;
+	uint64_t durable = is_continued(disk, ring_label(session->ring, first)) ?
+				   sink_file_bytes(disk->sink) :
+				   0;
 	uint32_t block = first;
 	int ret;
 
@@ -403,8 +430,9 @@ static void write_run(struct disk *disk, uint32_t first)
 }
 
 /*
- * Rescued runs first: they are the oldest. But who has as much waiting as a disk may have leaves them to others who are free; when there
- * are none, the ring fills, our own queue gets no more and shrinks, and we come to them.
+ * Rescued runs first: they are the oldest. But who has as much waiting as a disk may have leaves
+ * them to others who are free; when there are none, the ring fills, our own queue gets no more
+ * and shrinks, and we come to them.
  */
 static uint32_t claim(struct disk *disk)
 {
@@ -421,7 +449,10 @@ static uint32_t claim(struct disk *disk)
 	return first;
 }
 
-/* The stream is over and every block is back: nobody can hand anything to us any more. Or nobody waits for those who could. */
+/*
+ * The stream is over and every block is back: nobody can hand anything to us any more. Or nobody
+ * waits for those who could.
+ */
 static bool is_all_written(const struct session *session)
 {
 	if (atomic_load_explicit(&session->is_over, memory_order_acquire))
@@ -437,7 +468,10 @@ static void close_old_segment(struct disk *disk)
 		segmenter_close(disk->segmenter);
 }
 
-/* The disk is out: what still comes to its queue goes to the others, or is lost when there are none. */
+/*
+ * The disk is out: what still comes to its queue goes to the others, or is lost when there are
+ * none.
+ */
 static void forward(struct disk *disk)
 {
 	struct session *session = disk->session;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define NS_PER_S INT64_C(1000000000)
-#define SLEEPERS UINT32_C(1)    /* bit 0 of the word */
+#define SLEEPERS UINT32_C(1) /* bit 0 of the word */
 #define ONE_RING UINT32_C(2)
 
 void bell_init(struct bell *bell)
@@ -32,12 +32,18 @@ bool bell_sleep(struct bell *bell, uint32_t ticket, int64_t deadline_ns)
 		until.tv_nsec = deadline_ns % NS_PER_S;
 		timeout = &until;
 	}
-	/* from here on a ringer sees us; a ring before that is seen here (acquire: with what it was for) */
+	/*
+	 * from here on a ringer sees us; a ring before that is seen here (acquire: with what it
+	 * was for)
+	 */
 	word = atomic_fetch_or_explicit(&bell->word, SLEEPERS, memory_order_acquire);
 	if ((word & ~SLEEPERS) == ticket)
-		/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, so no drift on early returns */
-		syscall(SYS_futex, &bell->word, FUTEX_WAIT_BITSET_PRIVATE, ticket | SLEEPERS, timeout,
-			NULL, FUTEX_BITSET_MATCH_ANY);
+		/*
+		 * FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, so no drift on early
+		 * returns
+		 */
+		syscall(SYS_futex, &bell->word, FUTEX_WAIT_BITSET_PRIVATE, ticket | SLEEPERS,
+			timeout, NULL, FUTEX_BITSET_MATCH_ANY);
 	return bell_listen(bell) != ticket;
 }
 

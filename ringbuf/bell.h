@@ -2,16 +2,18 @@
 /*
  * bell.h - sleep until somebody has something for you; no lock, no spinning
  *
- *   sleeper:  ticket = bell_listen(b); look at the queues; nothing there: bell_sleep(b, ticket, deadline)
- *   waker:    put the thing into the queue; bell_ring(b)
+ *   sleeper: ticket = bell_listen(b); look at the queues; nothing there: bell_sleep(b, ticket,
+ *   deadline) waker: put the thing into the queue; bell_ring(b)
  *
- * Threads:  any number of wakers, any number of sleepers.
- * Ordering: bell_ring() comes after the put and bell_listen() before the look. Both sides change one and the same
- *           word: either the sleeper announces itself first, then the ring sees that and wakes it; or the bell
- *           rings first, then the sleeper sees a new count, doesn't sleep, and sees what was put (release in
+ * Threads:  any number of wakers, any number of sleepers. Ordering: bell_ring() comes after the
+ * put and bell_listen() before the look. Both sides change one and the same
+ *           word: either the sleeper announces itself first, then the ring sees that and wakes
+ *           it; or the bell rings first, then the sleeper sees a new count, doesn't sleep, and
+ *           sees what was put (release in
  *           bell_ring(), acquire in bell_listen() and bell_sleep()). No wake-up is lost.
- * Cost:     the first ring after somebody lay down takes the announcement back and makes the system call; those that
- *           follow before the sleeper is up again are one atomic operation each.
+ * Cost:     the first ring after somebody lay down takes the announcement back and makes the
+ *           system call; those that follow before the sleeper is up again are one atomic
+ *           operation each.
  */
 #ifndef VSIB_RINGBUF_BELL_H
 #define VSIB_RINGBUF_BELL_H
@@ -21,7 +23,7 @@
 #include <stdint.h>
 
 struct bell {
-	_Atomic uint32_t word;  /* bit 0: somebody sleeps or is about to; above it the rings so far, which wrap:
+	_Atomic uint32_t word; /* bit 0: somebody sleeps or is about to; above it the rings so far, which wrap:
 				   only their change matters, within one listen, look and sleep */
 };
 

@@ -14,18 +14,17 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define HUGE_BYTES      ((size_t)2 << 20)
-#define TOUCH_BYTES     ((size_t)64 << 20)      /* one helper populates this much a call */
-#define TOUCHER_MAX     16
-#define RESERVE_MIN     (UINT64_C(64) << 20)
-#define MIB(bytes)      ((uint64_t)(bytes) >> 20)
+#define HUGE_BYTES ((size_t)2 << 20)
+#define TOUCH_BYTES ((size_t)64 << 20) /* one helper populates this much a call */
+#define TOUCHER_MAX 16
+#define RESERVE_MIN (UINT64_C(64) << 20)
+#define MIB(bytes) ((uint64_t)(bytes) >> 20)
 
 #ifndef MAP_HUGE_2MB
-#define MAP_HUGE_2MB    (21 << 26)
+#define MAP_HUGE_2MB (21 << 26)
 #endif
 
-static void note(struct memory *memory, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static void note(struct memory *memory, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void note(struct memory *memory, const char *format, ...)
 {
@@ -41,7 +40,10 @@ static void note(struct memory *memory, const char *format, ...)
 	va_end(ap);
 }
 
-/* A single number from a file, e.g. of sysfs or a cgroup; "max" and anything unreadable give @otherwise. */
+/*
+ * A single number from a file, e.g. of sysfs or a cgroup; "max" and anything unreadable give
+ * @otherwise.
+ */
 static uint64_t read_number(const char *path, uint64_t otherwise)
 {
 	uint64_t value = otherwise;
@@ -71,16 +73,15 @@ static uint64_t meminfo_bytes(const char *key)
 
 static uint64_t free_huge_bytes(void)
 {
-	return read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", 0) *
-	       HUGE_BYTES;
+	return read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", 0) * HUGE_BYTES;
 }
 
 /*
- * Room under the memory cgroups from @path up to the root of the hierarchy mounted at @root. File cache can be
- * dropped, so what counts as used is anonymous memory, as far as the usage file and memory.stat tell.
+ * Room under the memory cgroups from @path up to the root of the hierarchy mounted at @root. File
+ * cache can be dropped, so what counts as used is anonymous memory, as far as the usage file and
+ * memory.stat tell.
  */
-static uint64_t cgroup_room(const char *root, char *path, const char *limit_name,
-			    const char *usage_name)
+static uint64_t cgroup_room(const char *root, char *path, const char *limit_name, const char *usage_name)
 {
 	uint64_t room = UINT64_MAX;
 
@@ -139,9 +140,9 @@ static uint64_t all_cgroups_room(void)
 
 /* What the machine and its containers leave for plain memory. */
 struct room {
-	const char *what;       /* leaves so much */
-	uint64_t bytes;         /* UINT64_MAX = nobody says */
-	uint64_t reserve;       /* of it not for us */
+	const char *what; /* leaves so much */
+	uint64_t bytes;   /* UINT64_MAX = nobody says */
+	uint64_t reserve; /* of it not for us */
 };
 
 static struct room find_room(void)
@@ -196,7 +197,8 @@ int memory_allow(struct memory *memory, const struct memory_config *config)
 
 	/* set aside already: takes nothing from anybody */
 	if (room.bytes == UINT64_MAX || config->bytes <= largest ||
-	    (usable_huge_bytes(config) >= config->bytes && config->table_bytes <= room.bytes - room.reserve))
+	    (usable_huge_bytes(config) >= config->bytes &&
+	     config->table_bytes <= room.bytes - room.reserve))
 		return 0;
 	snprintf(memory->error, sizeof(memory->error),
 		 "a ring of %" PRIu64 " MiB doesn't fit: %s leaves %" PRIu64 " MiB, of which %" PRIu64
@@ -213,9 +215,9 @@ struct toucher {
 };
 
 /*
- * MADV_POPULATE_WRITE tells by an error what touching would tell by SIGBUS (a huge page that the container's limit
- * refuses) or not at all. Kernels before 5.14 don't have it: there the pages are written to, which is
- * only done for plain memory.
+ * MADV_POPULATE_WRITE tells by an error what touching would tell by SIGBUS (a huge page that the
+ * container's limit refuses) or not at all. Kernels before 5.14 don't have it: there the pages
+ * are written to, which is only done for plain memory.
  */
 static void *touch_main(void *arg)
 {
@@ -281,9 +283,10 @@ static int touch(char *base, size_t bytes, bool is_hugetlb)
 }
 
 /*
- * Asks the kernel directly: libnuma's wrapper prints to stderr by itself when a container refuses the call, and
- * returns memory in every case, so its answer would prove nothing. Preferred, not bound: on a node that is too
- * full a bound mapping is touched until the out-of-memory killer comes; this one goes on elsewhere, and
+ * Asks the kernel directly: libnuma's wrapper prints to stderr by itself when a container refuses
+ * the call, and returns memory in every case, so its answer would prove nothing. Preferred, not
+ * bound: on a node that is too full a bound mapping is touched until the out-of-memory killer
+ * comes; this one goes on elsewhere, and
  * memory_map() says so.
  */
 static void bind_to_node(struct memory *memory, int node)
@@ -298,7 +301,10 @@ static void bind_to_node(struct memory *memory, int node)
 		note(memory, "no memory from NUMA node %d: %s", node, strerror(errno));
 }
 
-/* Which node holds the pages: sampled at up to 64 places; MEMORY_ANY_NODE when they differ or nobody tells. */
+/*
+ * Which node holds the pages: sampled at up to 64 places; MEMORY_ANY_NODE when they differ or
+ * nobody tells.
+ */
 static int find_node(const struct memory *memory)
 {
 	enum { PLACES = 64 };
@@ -318,8 +324,8 @@ static int find_node(const struct memory *memory)
 }
 
 /*
- * Bytes of our mapping in transparent huge pages, by /proc/self/smaps. It may be shown as several ranges, or as one
- * with its neighbours.
+ * Bytes of our mapping in transparent huge pages, by /proc/self/smaps. It may be shown as several
+ * ranges, or as one with its neighbours.
  */
 static uint64_t thp_bytes(const struct memory *memory)
 {
@@ -378,8 +384,8 @@ static int map_plain(struct memory *memory, const struct memory_config *config)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw == MAP_FAILED) {
 		ret = -errno;
-		snprintf(memory->error, sizeof(memory->error), "can't map %" PRIu64 " MiB for the ring: %s",
-			 MIB(bytes), strerror(-ret));
+		snprintf(memory->error, sizeof(memory->error),
+			 "can't map %" PRIu64 " MiB for the ring: %s", MIB(bytes), strerror(-ret));
 		return ret;
 	}
 	/* cut to a whole number of huge pages at a huge-page limit, else THP can't use the ends */
@@ -394,8 +400,8 @@ static int map_plain(struct memory *memory, const struct memory_config *config)
 	bind_to_node(memory, config->numa_node);
 	ret = touch(base, bytes, false);
 	if (ret < 0) {
-		snprintf(memory->error, sizeof(memory->error), "can't touch %" PRIu64 " MiB for the ring: %s",
-			 MIB(bytes), strerror(-ret));
+		snprintf(memory->error, sizeof(memory->error),
+			 "can't touch %" PRIu64 " MiB for the ring: %s", MIB(bytes), strerror(-ret));
 		memory_unmap(memory);
 		return ret;
 	}
@@ -420,12 +426,14 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 	memset(memory, 0, sizeof(*memory));
 	memory->numa_node = MEMORY_ANY_NODE;
 	if (config->bytes == 0 || config->bytes > SIZE_MAX / 2) {
-		snprintf(memory->error, sizeof(memory->error), "impossible ring size %zu", config->bytes);
+		snprintf(memory->error, sizeof(memory->error), "impossible ring size %zu",
+			 config->bytes);
 		return -EINVAL;
 	}
 	plain.use_huge_pages = false;
 	ret = config->use_huge_pages || config->require_huge_pages ?
-		      map_reserved_huge(memory, config) : -ENOSYS;
+		      map_reserved_huge(memory, config) :
+		      -ENOSYS;
 	if (ret < 0 && config->require_huge_pages) {
 		snprintf(memory->error, sizeof(memory->error), "huge pages are required: %.400s",
 			 memory->note);
@@ -436,7 +444,10 @@ int memory_map(struct memory *memory, const struct memory_config *config)
 
 		memcpy(refusal, memory->note, sizeof(refusal));
 		memory->note[0] = '\0';
-		/* memory_allow() may have counted on the huge pages; what they were to save must not kill us */
+		/*
+		 * memory_allow() may have counted on the huge pages; what they were to save must
+		 * not kill us
+		 */
 		if (refusal[0] && memory_allow(memory, &plain) < 0)
 			return -ENOMEM;
 		ret = map_plain(memory, config);

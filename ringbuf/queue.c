@@ -10,8 +10,8 @@
 #define CACHE_LINE 64
 
 struct slot {
-	_Atomic uint64_t published;     /* the last position put here, plus one; 0 = none; putters write */
-	_Atomic uint32_t item;          /* what was put there; putters write */
+	_Atomic uint64_t published; /* the last position put here, plus one; 0 = none; putters write */
+	_Atomic uint32_t item;      /* what was put there; putters write */
 };
 
 struct queue {
@@ -60,10 +60,14 @@ void queue_put(struct queue *queue, uint32_t item)
 	struct slot *slot = &queue->slots[position & queue->mask];
 
 	/* relaxed: the item's way back to us came after the take of whatever was in this slot */
-	assert(position - atomic_load_explicit(&queue->take_position, memory_order_relaxed) <= queue->mask &&
+	assert(position - atomic_load_explicit(&queue->take_position, memory_order_relaxed) <=
+		       queue->mask &&
 	       "an item was put that is in the queue already");
 	atomic_store_explicit(&slot->item, item, memory_order_relaxed);
-	/* DATA, first half: all that was written to the block comes before this; seq_cst for "Closing" */
+	/*
+	 * DATA, first half: all that was written to the block comes before this; seq_cst for
+	 * "Closing"
+	 */
 	atomic_store_explicit(&slot->published, position + 1, memory_order_seq_cst);
 }
 
@@ -73,7 +77,10 @@ uint32_t queue_take(struct queue *queue)
 
 	for (;;) {
 		struct slot *slot = &queue->slots[position & queue->mask];
-		/* DATA, second half: what the putter wrote before its release is visible after this; seq_cst for "Closing" */
+		/*
+		 * DATA, second half: what the putter wrote before its release is visible after
+		 * this; seq_cst for "Closing"
+		 */
 		uint64_t published = atomic_load_explicit(&slot->published, memory_order_seq_cst);
 		uint32_t item;
 
@@ -85,9 +92,12 @@ uint32_t queue_take(struct queue *queue)
 		}
 		/* relaxed: may belong to the next lap already, but then the claim fails */
 		item = atomic_load_explicit(&slot->item, memory_order_relaxed);
-		/* release: our read of the item comes before it; acquire: and those of earlier takers too ("Room") */
-		if (atomic_compare_exchange_weak_explicit(&queue->take_position, &position, position + 1,
-							  memory_order_acq_rel,
+		/*
+		 * release: our read of the item comes before it; acquire: and those of earlier
+		 * takers too ("Room")
+		 */
+		if (atomic_compare_exchange_weak_explicit(&queue->take_position, &position,
+							  position + 1, memory_order_acq_rel,
 							  memory_order_acquire))
 			return item;
 	}

@@ -15,21 +15,22 @@
 #define CACHE_LINE 64
 
 /*
- * The word on top of the stack of free blocks: block number in the low half, a count in the high half that
- * changes with every push and pop, so that a compare-and-swap can't mistake a block that went and came
- * back for one that stayed. With one taker that can't happen; the count makes it safe for more.
+ * The word on top of the stack of free blocks: block number in the low half, a count in the high
+ * half that changes with every push and pop, so that a compare-and-swap can't mistake a block
+ * that went and came back for one that stayed. With one taker that can't happen; the count makes
+ * it safe for more.
  */
-#define TOP_BLOCK(top)      ((uint32_t)(top))
+#define TOP_BLOCK(top) ((uint32_t)(top))
 #define TOP_NEW(top, block) ((((top) >> 32) + 1) << 32 | (block))
 
 struct block {
-	_Atomic uint32_t next_free;     /* below this one on the free stack; the pusher writes */
-	_Atomic uint32_t next_in_run;   /* RING_NONE, RING_END or a block; the producer writes */
-	size_t bytes;                   /* used bytes; the producer writes before the put */
+	_Atomic uint32_t next_free;   /* below this one on the free stack; the pusher writes */
+	_Atomic uint32_t next_in_run; /* RING_NONE, RING_END or a block; the producer writes */
+	size_t bytes;                 /* used bytes; the producer writes before the put */
 };
 
 struct wake {
-	uint32_t block_count;           /* put since the consumer was woken */
+	uint32_t block_count; /* put since the consumer was woken */
 	int64_t woken_ns;
 };
 
@@ -47,11 +48,11 @@ struct ring {
 	uint32_t queue_count;
 	uint32_t wake_blocks;
 	struct block *blocks;
-	struct queue **queues;          /* [queue_count] is the rescue queue */
-	struct sleeper *sleepers;       /* [queue_count] is the producer's */
+	struct queue **queues;    /* [queue_count] is the rescue queue */
+	struct sleeper *sleepers; /* [queue_count] is the producer's */
 
 	/* written once, by whoever hands over or rescues first */
-	_Atomic bool has_rescued;       /* runs may be owned by somebody else than they were put to */
+	_Atomic bool has_rescued; /* runs may be owned by somebody else than they were put to */
 
 	/* consumers write */
 	alignas(CACHE_LINE) _Atomic uint64_t free_top;
@@ -63,7 +64,7 @@ struct ring {
 	_Atomic uint64_t put_bytes;
 	_Atomic uint64_t high_water_bytes;
 	_Atomic int64_t high_water_ns;
-	struct wake *wakes;             /* a consumer; nobody else looks */
+	struct wake *wakes; /* a consumer; nobody else looks */
 };
 
 static size_t round_to_lines(size_t bytes)
@@ -190,11 +191,13 @@ uint32_t ring_take(struct ring *ring)
 		block = TOP_BLOCK(top);
 		if (block == RING_NONE)
 			return RING_NONE;
-		/* relaxed: written before the push that we acquired; if it is stale, the count in top has moved */
+		/*
+		 * relaxed: written before the push that we acquired; if it is stale, the count in
+		 * top has moved
+		 */
 		below = atomic_load_explicit(&ring->blocks[block].next_free, memory_order_relaxed);
 	} while (!atomic_compare_exchange_weak_explicit(&ring->free_top, &top, TOP_NEW(top, below),
-							memory_order_acquire,
-							memory_order_acquire));
+							memory_order_acquire, memory_order_acquire));
 	/* relaxed: only we write it, others look */
 	atomic_store_explicit(&ring->taken_count,
 			      atomic_load_explicit(&ring->taken_count, memory_order_relaxed) + 1,
@@ -207,15 +210,17 @@ uint32_t ring_take(struct ring *ring)
 uint32_t ring_free_count(const struct ring *ring)
 {
 	/*
-	 * acquire: a block is counted after it was pushed, so what is counted here can be taken. Returned first: a
-	 * race shows too few free, never too many. Seen from outside, more may seem taken than there are.
+	 * acquire: a block is counted after it was pushed, so what is counted here can be taken.
+	 * Returned first: a race shows too few free, never too many. Seen from outside, more may
+	 * seem taken than there are.
 	 */
 	uint64_t returned = atomic_load_explicit(&ring->returned_count, memory_order_acquire);
 	/* relaxed: a figure, or our own */
 	uint64_t taken = atomic_load_explicit(&ring->taken_count, memory_order_relaxed);
 
 	return taken - returned < ring->block_count ?
-		ring->block_count - (uint32_t)(taken - returned) : 0;
+		       ring->block_count - (uint32_t)(taken - returned) :
+		       0;
 }
 
 /* Producer: the level rises here and nowhere else, so its maximum is found here and is exact. */
@@ -232,7 +237,10 @@ static void raise_level(struct ring *ring, size_t bytes)
 	/* relaxed: only we write put_bytes and high_water_bytes */
 	uint64_t put = atomic_load_explicit(&ring->put_bytes, memory_order_relaxed) + bytes;
 	uint64_t high = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
-	/* relaxed: a block's bytes are counted before it can be taken, so held is never more than the ring holds */
+	/*
+	 * relaxed: a block's bytes are counted before it can be taken, so held is never more than
+	 * the ring holds
+	 */
 	uint64_t held = put - atomic_load_explicit(&ring->returned_bytes, memory_order_relaxed);
 
 	if (held > high) {
@@ -256,15 +264,15 @@ static void wake_consumers(struct ring *ring)
 }
 
 /*
- * Producer: tell the owner of a run that it has grown. The owner is the consumer it was put to, unless runs have
- * been rescued: then anybody. The order of has_rescued against the chain must be the same for all threads
- * (seq_cst here, in ring_append(), ring_next() and ring_hand_over()): either we see the flag and wake everybody,
- * or the new owner, who looks at the chain after the flag was set, sees the block.
+ * Producer: tell the owner of a run that it has grown. The owner is the consumer it was put to,
+ * unless runs have been rescued: then anybody. The order of has_rescued against the chain must be
+ * the same for all threads (seq_cst here, in ring_append(), ring_next() and ring_hand_over()):
+ * either we see the flag and wake everybody, or the new owner, who looks at the chain after the
+ * flag was set, sees the block.
  */
 static void wake_owner(struct ring *ring, uint32_t queue)
 {
-	if (queue == RING_RESCUE ||
-	    atomic_load_explicit(&ring->has_rescued, memory_order_seq_cst))
+	if (queue == RING_RESCUE || atomic_load_explicit(&ring->has_rescued, memory_order_seq_cst))
 		wake_consumers(ring);
 	else
 		bell_ring(bell_of(ring, queue));
@@ -327,7 +335,10 @@ void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t 
 		 bool is_last)
 {
 	fill_block(ring, block, bytes, is_last);
-	/* DATA, first half: the block is whole before it is seen in the chain; seq_cst for wake_owner() */
+	/*
+	 * DATA, first half: the block is whole before it is seen in the chain; seq_cst for
+	 * wake_owner()
+	 */
 	atomic_store_explicit(&ring->blocks[previous].next_in_run, block, memory_order_seq_cst);
 	wake_soon(ring, queue);
 }
@@ -356,8 +367,9 @@ void ring_give_back(struct ring *ring, uint32_t block)
 	uint64_t top = atomic_load_explicit(&ring->free_top, memory_order_relaxed);
 
 	/*
-	 * Bytes before the push, so that the producer never fills a block that still counts as held; the block after
-	 * it, so that what counts as free can be taken. release: for ring_level(), the put comes before this.
+	 * Bytes before the push, so that the producer never fills a block that still counts as
+	 * held; the block after it, so that what counts as free can be taken. release: for
+	 * ring_level(), the put comes before this.
 	 */
 	atomic_fetch_add_explicit(&ring->returned_bytes, ring->blocks[block].bytes,
 				  memory_order_release);
@@ -366,8 +378,7 @@ void ring_give_back(struct ring *ring, uint32_t block)
 				      memory_order_relaxed);
 		/* ROOM, first half: our reads of the block come before this */
 	} while (!atomic_compare_exchange_weak_explicit(&ring->free_top, &top, TOP_NEW(top, block),
-							memory_order_release,
-							memory_order_relaxed));
+							memory_order_release, memory_order_relaxed));
 	/* release: pairs with ring_free_count() */
 	atomic_fetch_add_explicit(&ring->returned_count, 1, memory_order_release);
 	bell_ring(bell_of(ring, RING_PRODUCER));
@@ -375,7 +386,10 @@ void ring_give_back(struct ring *ring, uint32_t block)
 
 void ring_hand_over(struct ring *ring, uint32_t first)
 {
-	/* before the put, so that whoever claims the run looks at its chain after this; see wake_owner() */
+	/*
+	 * before the put, so that whoever claims the run looks at its chain after this; see
+	 * wake_owner()
+	 */
 	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
 	queue_put(queue_of(ring, RING_RESCUE), first);
 	wake_consumers(ring);
@@ -401,7 +415,10 @@ uint32_t ring_queue_length(const struct ring *ring, uint32_t queue)
 struct ring_level ring_level(const struct ring *ring)
 {
 	struct ring_level level;
-	/* acquire, and returned first: all that was given back was put, so held never comes out negative */
+	/*
+	 * acquire, and returned first: all that was given back was put, so held never comes out
+	 * negative
+	 */
 	uint64_t returned = atomic_load_explicit(&ring->returned_bytes, memory_order_acquire);
 	/* acquire: pairs with raise_level() */
 	uint64_t put = atomic_load_explicit(&ring->put_bytes, memory_order_acquire);
@@ -409,7 +426,8 @@ struct ring_level ring_level(const struct ring *ring)
 	level.high_water_bytes = atomic_load_explicit(&ring->high_water_bytes, memory_order_relaxed);
 	level.high_water_ns = atomic_load_explicit(&ring->high_water_ns, memory_order_relaxed);
 	/* what came and went between the two loads must not show as a level that never was */
-	level.held_bytes = put - returned < level.high_water_bytes ? put - returned : level.high_water_bytes;
+	level.held_bytes =
+		put - returned < level.high_water_bytes ? put - returned : level.high_water_bytes;
 	return level;
 }
 

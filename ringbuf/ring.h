@@ -5,25 +5,31 @@
  *   producer:  b = ring_take() -> fill ring_data(b) -> ring_put(queue, b)
  *   consumer:  b = ring_claim(queue) -> read ring_data(b) -> ring_give_back(b)
  *
- * Shape:    N page-aligned blocks in one mapping. A block's number goes round: from the stack of free blocks to
- *           the producer, by one of the filled queues (one a consumer) to whoever claims it, and back. Blocks
- *           come back in any order: one that is kept for long, even for ever, keeps only itself busy.
- *           The free blocks are a stack, not a queue, so that the block that came back last, whose bytes are
- *           still in the cache, is filled next: a ring of gigabytes that is nearly empty works in a few megabytes.
- * Runs:     Blocks that belong together (a chunk of a file) are chained. ring_put() starts a run with its first
- *           block, ring_append() adds the next, ring_end_run() says that no more will come. Who claimed
- *           the first block owns the run and follows it by ring_next() while it still grows. A run that its owner
- *           can't finish goes whole to another by ring_hand_over().
- * Rescue:   One more queue that every consumer looks at first. ring_rescue() empties the queue of a consumer that
- *           is stuck or has failed into it; the producer may put runs there that it doesn't want to assign.
- * Threads:  one producer; any number of consumers; ring_rescue(), ring_level_bytes() ... any thread.
- *           Nothing here blocks, locks or allocates after ring_create(), except ring_sleep().
+ * Shape:    N page-aligned blocks in one mapping. A block's number goes round: from the stack of
+ *           free blocks to the producer, by one of the filled queues (one a consumer) to whoever
+ *           claims it, and back. Blocks come back in any order: one that is kept for long, even
+ *           for ever, keeps only itself busy. The free blocks are a stack, not a queue, so that
+ *           the block that came back last, whose bytes are still in the cache, is filled next: a
+ *           ring of gigabytes that is nearly empty works in a few megabytes.
+ * Runs:     Blocks that belong together (a chunk of a file) are chained. ring_put() starts a run
+ *           with its first block, ring_append() adds the next, ring_end_run() says that no more
+ *           will come. Who claimed the first block owns the run and follows it by ring_next()
+ *           while it still grows. A run that its owner can't finish goes whole to another by
+ *           ring_hand_over().
+ * Rescue:   One more queue that every consumer looks at first. ring_rescue() empties the queue of
+ *           a consumer that is stuck or has failed into it; the producer may put runs there that
+ *           it doesn't want to assign.
+ * Threads:  one producer; any number of consumers; ring_rescue(), ring_level_bytes() ... any
+ *           thread. Nothing here blocks, locks or allocates after ring_create(), except
+ *           ring_sleep().
  * Ordering: two edges, named here and at the code.
  *           DATA  producer -> consumer  the block is whole before it is seen
- *                                       ring_put(), ring_append() (release) / ring_claim(), ring_next() (acquire)
+ *                                       ring_put(), ring_append() (release) / ring_claim(),
+ *                                       ring_next() (acquire)
  *           ROOM  consumer -> producer  the consumer's reads are over before the block is refilled
  *                                       ring_give_back() (release) / ring_take() (acquire)
- * Proof:    ring.pml models this protocol for spin (make verify); stress_ring checks contents at full tilt.
+ * Proof:    ring.pml models this protocol for spin (make verify); stress_ring checks contents at
+ *           full tilt.
  */
 #ifndef VSIB_RINGBUF_RING_H
 #define VSIB_RINGBUF_RING_H
@@ -32,26 +38,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_NONE   UINT32_MAX          /* no block (yet) */
-#define RING_END    (UINT32_MAX - 1)    /* ring_next(): the run ends here */
-#define RING_RESCUE UINT32_MAX          /* the queue that every consumer looks at first */
+#define RING_NONE UINT32_MAX      /* no block (yet) */
+#define RING_END (UINT32_MAX - 1) /* ring_next(): the run ends here */
+#define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
 #define RING_BLOCK_COUNT_MAX (UINT32_C(1) << 31)
 
 struct ring;
 
 struct ring_config {
-	void *memory;           /* block_bytes x block_count, page aligned; stays the caller's */
-	size_t block_bytes;     /* > 0 */
-	uint32_t block_count;   /* 1 .. RING_BLOCK_COUNT_MAX */
-	uint32_t queue_count;   /* consumers, >= 1 */
-	uint32_t wake_blocks;   /* wake a consumer for so many blocks at once; 0, 1 = for each, see ring_flush() */
-	size_t label_bytes;     /* private words of the producer for each block, see ring_label() */
+	void *memory;         /* block_bytes x block_count, page aligned; stays the caller's */
+	size_t block_bytes;   /* > 0 */
+	uint32_t block_count; /* 1 .. RING_BLOCK_COUNT_MAX */
+	uint32_t queue_count; /* consumers, >= 1 */
+	uint32_t wake_blocks; /* wake a consumer for so many blocks at once; 0, 1 = for each, see ring_flush() */
+	size_t label_bytes; /* private words of the producer for each block, see ring_label() */
 };
 
 struct ring_level {
-	uint64_t held_bytes;            /* put and not given back, now; never above the high-water mark */
-	uint64_t high_water_bytes;      /* the most of it that there ever was */
-	int64_t high_water_ns;          /* CLOCK_MONOTONIC when that was; 0 = never */
+	uint64_t held_bytes; /* put and not given back, now; never above the high-water mark */
+	uint64_t high_water_bytes; /* the most of it that there ever was */
+	int64_t high_water_ns;     /* CLOCK_MONOTONIC when that was; 0 = never */
 };
 
 /**
@@ -89,7 +95,10 @@ uint32_t ring_block_count(const struct ring *ring);
  */
 uint32_t ring_take(struct ring *ring);
 
-/** ring_free_count() - for the producer: at least so many ring_take() will succeed; for others a figure to look at */
+/**
+ * ring_free_count() - for the producer: at least so many ring_take() will succeed; for others a
+ * figure to look at
+ */
 uint32_t ring_free_count(const struct ring *ring);
 
 /**
@@ -108,13 +117,16 @@ void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, b
  * @queue: whom to wake: the consumer the run was put to, or RING_RESCUE for all of them
  * @previous: the block put or appended last to this run
  *
- * Thread:   producer only. The run's owner may change meanwhile; that is no concern of the producer's.
- * Ordering: releases the block's bytes and label (DATA).
+ * Thread:   producer only. The run's owner may change meanwhile; that is no concern of the
+ * producer's. Ordering: releases the block's bytes and label (DATA).
  */
 void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
 		 bool is_last);
 
-/** ring_end_run() - no block will follow @last; needed when ring_put() or ring_append() did not say so */
+/**
+ * ring_end_run() - no block will follow @last; needed when ring_put() or ring_append() did not
+ * say so
+ */
 void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last);
 
 /**
@@ -138,14 +150,15 @@ uint32_t ring_next(const struct ring *ring, uint32_t block);
 /**
  * ring_give_back() - the caller is through with a block; one by one, in any order, from any thread
  *
- * Take what is needed from ring_next() first. A run's last block must not be given back before ring_next() said
- * RING_END for it.
- * Ordering: releases the reads of the block (ROOM, pairs with ring_take()).
+ * Take what is needed from ring_next() first. A run's last block must not be given back before
+ * ring_next() said RING_END for it. Ordering: releases the reads of the block (ROOM, pairs with
+ * ring_take()).
  */
 void ring_give_back(struct ring *ring, uint32_t block);
 
 /**
- * ring_hand_over() - give a claimed run, from its first block on, to whoever takes it from RING_RESCUE
+ * ring_hand_over() - give a claimed run, from its first block on, to whoever takes it from
+ * RING_RESCUE
  * @first: the block ring_claim() returned; no block of the run has been given back
  */
 void ring_hand_over(struct ring *ring, uint32_t first);
@@ -153,23 +166,30 @@ void ring_hand_over(struct ring *ring, uint32_t first);
 /**
  * ring_rescue() - empty a consumer's queue into RING_RESCUE
  *
- * A put to that queue that is under way meanwhile may land behind this call. So: first make it known that the queue
- * is no longer served (a seq_cst store), then rescue; and the producer, after each put, looks whether the queue
- * is still served (a seq_cst load) and otherwise rescues it itself.
- * Thread: any, also while that consumer or others claim from it: each run goes to exactly one of them.
- * Return: how many runs were moved.
+ * A put to that queue that is under way meanwhile may land behind this call. So: first make it
+ * known that the queue is no longer served (a seq_cst store), then rescue; and the producer,
+ * after each put, looks whether the queue is still served (a seq_cst load) and otherwise rescues
+ * it itself. Thread: any, also while that consumer or others claim from it: each run goes to
+ * exactly one of them. Return: how many runs were moved.
  */
 uint32_t ring_rescue(struct ring *ring, uint32_t queue);
 
-/** ring_queue_length() - runs waiting in a queue (RING_RESCUE too); a figure for policies, not for safety */
+/**
+ * ring_queue_length() - runs waiting in a queue (RING_RESCUE too); a figure for policies, not for
+ * safety
+ */
 uint32_t ring_queue_length(const struct ring *ring, uint32_t queue);
 
-/** ring_level() - how full it is; exact high-water mark: the level rises only at a put, and is taken there */
+/**
+ * ring_level() - how full it is; exact high-water mark: the level rises only at a put, and is
+ * taken there
+ */
 struct ring_level ring_level(const struct ring *ring);
 
 /*
- * Sleeping. Who has nothing to do listens, looks once more, and sleeps:
- *   ticket = ring_listen(ring, who); if (ring_claim(...) == RING_NONE) ring_sleep(ring, who, ticket, deadline);
+ * Sleeping. Who has nothing to do listens, looks once more, and sleeps: ticket =
+ *   ring_listen(ring, who); if (ring_claim(...) == RING_NONE) ring_sleep(ring, who, ticket,
+ *   deadline);
  * @who is a consumer's number, or RING_PRODUCER for the producer waiting for room.
  */
 #define RING_PRODUCER (UINT32_MAX - 1)
@@ -177,10 +197,10 @@ struct ring_level ring_level(const struct ring *ring);
 /**
  * ring_flush() - wake the consumers that were not woken for what was put lately
  *
- * A wake-up costs both sides as much as a fill of some hundred kilobytes. With config.wake_blocks a consumer is woken at once only
- * when it was not woken for RING_WAKE_NS, else for every so many blocks. A producer that uses it flushes whenever it has nothing
- * to put for the moment; ring_sleep() of the producer does it too.
- * Thread: producer.
+ * A wake-up costs both sides as much as a fill of some hundred kilobytes. With config.wake_blocks
+ * a consumer is woken at once only when it was not woken for RING_WAKE_NS, else for every so many
+ * blocks. A producer that uses it flushes whenever it has nothing to put for the moment;
+ * ring_sleep() of the producer does it too. Thread: producer.
  */
 void ring_flush(struct ring *ring);
 
