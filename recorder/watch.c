@@ -50,8 +50,9 @@ void watch_look(struct watch *watch, const void *data, size_t bytes, int64_t now
 		ones = zeros = 0;
 		watch->since_ns = now_ns;
 	}
-	if (words < STRETCH)
+	if (words < STRETCH || (watch->looked_ns && now_ns - watch->looked_ns < WATCH_PAUSE_NS))
 		return;
+	watch->looked_ns = now_ns;
 	for (unsigned looked = 0; looked < WATCH_WORDS && looked + STRETCH <= words; looked += STRETCH) {
 		const char *at;
 		size_t first;

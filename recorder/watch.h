@@ -19,6 +19,7 @@
 
 #define WATCH_WORDS 1024 /* 32-bit words looked at in a block */
 #define WATCH_NS INT64_C(1000000000)
+#define WATCH_PAUSE_NS INT64_C(500000) /* blocks that come faster are not all looked at */
 #define WATCH_TEXT_LEN 160
 
 struct watch {
@@ -27,6 +28,7 @@ struct watch {
 	uint32_t ones, zeros; /* reader: bits seen as 1, as 0, in this second */
 	uint64_t word_count;  /* reader: in this second */
 	int64_t since_ns;     /* reader: when this second began */
+	int64_t looked_ns;    /* reader: when a block was looked at last */
 	_Atomic uint64_t stuck; /* verdict of the last whole second: high half = bits stuck at 1, low half = at 0 */
 };
 
