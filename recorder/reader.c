@@ -13,6 +13,7 @@
 #define TURN_NS \
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
+#define AHEAD_BLOCKS 3
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
 
 struct reader {
@@ -340,6 +341,15 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 	r->last_fill_ns = now;
 }
 
+/*
+ * Some blocks ahead of the writers. When the source can wait there is no hurry: a writer that was
+ * woken on our own processor should run now, while what we filled is still in the cache.
+ */
+static bool is_ahead(const struct session *session)
+{
+	return ring_level(session->ring).held_bytes > AHEAD_BLOCKS * session->plan.block_bytes;
+}
+
 /* One read into the ring. False when the stream is over. */
 static bool read_some(struct reader *r, void *data, size_t room)
 {
@@ -367,6 +377,8 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	r->position += taken;
 	if ((size_t)n < len) /* nothing more at the moment */
 		ring_flush(session->ring);
+	else if (!session->can_drop && is_ahead(session))
+		sched_yield();
 	return true;
 }
 
