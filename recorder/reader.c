@@ -330,6 +330,8 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 	 */
 	size_t skip = (size_t)(-r->position % sizeof(uint32_t));
 
+	/* relaxed: a hint, see follow_reader() in writer.c */
+	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
 	if (bytes > skip)
 		watch_look(&session->watch, (const char *)data + skip, bytes - skip, now);
 	if (bytes < room)

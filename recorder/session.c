@@ -26,7 +26,7 @@
 #include "recorder/writer.h"
 
 /* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
-#define WAKE_BLOCKS 4
+#define WAKE_BLOCKS 3
 
 static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -194,7 +194,7 @@ struct session {
 	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
 	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
 	_Atomic bool has_stream_ended; /* reader: released after the last put */
-	_Atomic int reader_cpu, reader_policy;
+	_Atomic int reader_cpu, reader_policy; /* reader: where it ran last, and how */
 	_Atomic int stop_reason;  /* first one wins */
 	_Atomic bool is_stopping; /* anybody: the reader is to end the stream */
 	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */

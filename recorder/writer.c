@@ -50,6 +50,24 @@ static void hold(struct disk *disk, uint32_t block)
 }
 
 /*
+ * With no disk to wait for, all we do is give blocks back: on the reader's own processor, where waking
+ * us costs no interrupt to another one and what it fills next is still in the cache. It moves as it
+ * likes, we go after it. Where that is not allowed we stay.
+ */
+static void follow_reader(const struct disk *disk)
+{
+	int cpu = atomic_load_explicit(&disk->session->reader_cpu, memory_order_relaxed);
+	cpu_set_t set;
+
+	if (disk->target.kind != TARGET_NULL || cpu < 0 || cpu >= CPU_SETSIZE ||
+	    cpu == sched_getcpu())
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/*
  * Sleeps until the ring has news for us: what follows @block, or for RING_NONE anything. relaxed:
  * only a hint, see lanes.c
  */
@@ -58,6 +76,7 @@ static void wait_for_reader(struct disk *disk, uint32_t block, uint32_t ticket)
 	atomic_store_explicit(&disk->waits_behind, block, memory_order_relaxed);
 	ring_sleep(disk->session->ring, disk->number, ticket, units_monotonic_ns() + IDLE_NS);
 	atomic_store_explicit(&disk->waits_behind, RING_END, memory_order_relaxed);
+	follow_reader(disk);
 }
 
 /*

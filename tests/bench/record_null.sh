@@ -6,7 +6,7 @@
 set -u
 . "${0%/*}/../measure.sh"
 # Long enough that start and end, told apart below, do not hide what a byte costs; mbuffer is slower by far.
-bytes=$((64 << 30))
+bytes=$((256 << 30))
 runs=${RUNS:-5}
 # mbuffer stops when its output is full; it has read up to its buffer more, which counts for it.
 mbuffer_input=$((8 << 30))
