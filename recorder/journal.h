@@ -28,6 +28,10 @@
  *            written_bytes, overflow_bytes, disk_lost_bytes, source_lost_bytes, discarded_bytes,
  *            aborted_bytes, filled_bytes, duration_s, utc; absent after a crash
  *
+ * Behind the last whole line that a recorder cut short has left, vsib-check --recover puts an
+ * event "recovered", a gap "aborted" for each stretch that was neither safe nor known as lost, and
+ * an end with outcome "stopped" and reason "recovered".
+ *
  * Threads:  journal_say_...() from any thread (a short lock; never on the data path: a line is a
  *           chunk, a file or up to 64 MiB of it). journal_flush(target) only by that target's
  *           keeper thread.
@@ -45,6 +49,7 @@
 #define JOURNAL_SCHEMA "vsib-journal/1"
 #define JOURNAL_SUFFIX ".vsib.jsonl"
 #define JOURNAL_PART_SUFFIX ".part"
+#define JOURNAL_RECOVERED "recovered" /* the event that begins a recovery's lines */
 #define JOURNAL_SEGMENT_MAX (UINT64_C(64) << 20)
 
 struct journal;

@@ -7,8 +7,24 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/xxh3.h"
+
+#define SUM_AGE_NS INT64_C(2000000000) /* a checksum spans so much time at most: the journal follows */
+
+/*
+ * The checksum of a segment to be: since its start, over blocks. The reader keeps it because what it
+ * has just filled is in the cache; by the time a disk is through with it, it is not.
+ */
+struct sum {
+	XXH3_state_t *state;
+	uint64_t bytes;
+	uint64_t stream_end;
+	int64_t began_ns;
+	bool is_due; /* what comes next starts a new one */
+};
 
 struct lane {
+	struct sum sum;
 	uint32_t disk; /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
 	uint32_t block;       /* being filled; RING_NONE = none */
 	uint32_t last;        /* last block of the open run; RING_NONE = no run is open */
@@ -44,12 +60,20 @@ int lanes_create(struct lanes **out, struct session *session)
 	for (uint32_t i = 0; i < count; i++) {
 		lanes->lanes[i].disk = i;
 		lanes->lanes[i].block = lanes->lanes[i].last = RING_NONE;
+		if (!session->has_sums)
+			continue;
+		lanes->lanes[i].sum.state = XXH3_createState();
+		lanes->lanes[i].sum.is_due = true;
+		if (!lanes->lanes[i].sum.state)
+			return -ENOMEM;
 	}
 	return 0;
 }
 
 void lanes_free(struct lanes *lanes)
 {
+	for (uint32_t i = 0; lanes && i < lanes->count; i++)
+		XXH3_freeState(lanes->lanes[i].sum.state);
 	free(lanes);
 }
 
@@ -138,8 +162,58 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 		lane->file_left = UINT64_MAX;
 	lane->file_count++;
 	lanes->file_count++;
+	lane->sum.is_due = true;
 	if (plan->stripe == STRIPE_ANY)
 		lane->disk = choose_disk(session);
+}
+
+/* ---- checksums ---- */
+
+/* A block is about to be filled; what comes of it stays one segment. */
+static void look_at_sum(const struct layout_plan *plan, struct sum *sum)
+{
+	if (sum->state && (sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
+			   units_monotonic_ns() - sum->began_ns > SUM_AGE_NS))
+		sum->is_due = true;
+}
+
+static void start_sum(struct sum *sum)
+{
+	sum->is_due = false;
+	sum->bytes = 0;
+	sum->began_ns = units_monotonic_ns();
+	XXH3_64bits_reset(sum->state);
+}
+
+/* A new extent begins here. */
+static enum segment_sum begin_extent_sum(struct sum *sum, uint64_t stream_offset)
+{
+	if (!sum->state)
+		return SUM_OURS;
+	if (!sum->is_due && stream_offset == sum->stream_end)
+		return SUM_GOES_ON;
+	start_sum(sum);
+	return SUM_STARTS;
+}
+
+static void add_to_sum(struct sum *sum, const void *data, size_t bytes, uint64_t stream_offset)
+{
+	if (!sum->state)
+		return;
+	XXH3_64bits_update(sum->state, data, bytes);
+	sum->bytes += bytes;
+	sum->stream_end = stream_offset + bytes;
+}
+
+static void end_extent_sum(const struct sum *sum, struct extent *extent)
+{
+	if (sum->state && extent)
+		extent->xxh3 = XXH3_64bits_digest(sum->state);
+}
+
+static struct extent *last_extent(struct block_label *label)
+{
+	return label->extent_count ? &label->extents[label->extent_count - 1] : NULL;
 }
 
 /* ---- blocks and runs ---- */
@@ -173,10 +247,12 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	if (lane->block == RING_NONE)
 		return false;
 	lane->fill = 0;
+	look_at_sum(plan, &lane->sum);
 	if (is_new_run_needed(lane)) {
 		leave_failed_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
+		lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
 		lane->run_left = plan->run_bytes;
 		lane->run_blocks = lane->run_extents = 0;
 		if (lane->disk != RING_RESCUE && plan->run_bytes)
@@ -225,6 +301,7 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	struct block_label *label = ring_label(session->ring, lane->block);
 	bool is_last;
 
+	end_extent_sum(&lane->sum, last_extent(label));
 	lane->file_offset += lane->fill;
 	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
 	lane->run_blocks++;
@@ -340,19 +417,23 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct session *session = lanes->session;
 	struct lane *lane = &lanes->lanes[lanes->current];
 	struct block_label *label = ring_label(session->ring, lane->block);
-	struct extent *last = label->extent_count ? &label->extents[label->extent_count - 1] : NULL;
+	struct extent *last = last_extent(label);
 
 	if (last && last->at + last->bytes == lane->fill &&
 	    last->stream_offset + last->bytes == stream_offset) {
 		last->bytes += (uint32_t)bytes;
 	} else {
 		assert(label->extent_count < session->plan.extent_max);
+		end_extent_sum(&lane->sum, last);
 		last = &label->extents[label->extent_count++];
+		last->sum = begin_extent_sum(&lane->sum, stream_offset);
 		last->stream_offset = stream_offset;
 		last->utc_ns = utc_ns;
 		last->at = (uint32_t)lane->fill;
 		last->bytes = (uint32_t)bytes;
 	}
+	add_to_sum(&lane->sum, (const char *)ring_data(session->ring, lane->block) + lane->fill,
+		   bytes, stream_offset);
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
 		lane->file_left -= bytes;

@@ -14,6 +14,7 @@
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
 #define AHEAD_BLOCKS 3
+#define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
 
 struct reader {
@@ -124,6 +125,12 @@ static size_t within_limit(const struct reader *r, size_t len)
 	uint64_t left = r->limit_bytes > r->position ? r->limit_bytes - r->position : 0;
 
 	return left < len ? (size_t)left : len;
+}
+
+/* What is summed up is read in pieces that are still in the cache then. */
+static size_t read_length(const struct reader *r, size_t room)
+{
+	return within_limit(r, r->session->has_sums && room > SUM_PIECE ? SUM_PIECE : room);
 }
 
 static int64_t next_turn(const struct reader *r, int64_t now)
@@ -357,7 +364,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 {
 	struct session *session = r->session;
 	struct source_mark mark;
-	size_t len = within_limit(r, room), taken;
+	size_t len = read_length(r, room), taken;
 	int64_t now = units_monotonic_ns();
 	ssize_t n = read_device(session, data, len, next_turn(r, now), &mark);
 

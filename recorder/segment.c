@@ -7,15 +7,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "drivers/units.h"
 #include "recorder/journal.h"
+#include "recorder/xxh3.h"
 
 struct segmenter {
 	bool has_checksums;                      /* constant */
 	uint64_t rate_bps;                       /* constant */
 	bool is_open;                            /* writer */
+	bool is_summed; /* writer: the open one's checksum comes with what is added */
 	int64_t opened_ns;                       /* writer */
 	struct segment open;                     /* writer */
 	XXH3_state_t *state;                     /* writer */
@@ -56,8 +57,12 @@ void segmenter_free(struct segmenter *segmenter)
 	free(segmenter);
 }
 
-static bool goes_on(const struct segment *open, const struct segment *at)
+static bool goes_on(const struct segmenter *segmenter, const struct segment *at)
 {
+	const struct segment *open = &segmenter->open;
+
+	if (at->sum == SUM_STARTS || (segmenter->is_summed && at->sum == SUM_OURS))
+		return false;
 	return at->file_number == open->file_number && at->file_base == open->file_base &&
 	       at->file_offset == open->file_offset + open->bytes &&
 	       at->stream_offset == open->stream_offset + open->bytes &&
@@ -75,7 +80,7 @@ int segmenter_close(struct segmenter *segmenter)
 	if (put - atomic_load_explicit(&segmenter->take_count, memory_order_acquire) >=
 	    SEGMENT_PENDING_MAX)
 		return -ENOBUFS;
-	if (segmenter->has_checksums)
+	if (segmenter->has_checksums && !segmenter->is_summed)
 		segmenter->open.xxh3 = XXH3_64bits_digest(segmenter->state);
 	segmenter->pending[put % SEGMENT_PENDING_MAX] = segmenter->open;
 	segmenter->is_open = false;
@@ -91,7 +96,8 @@ static void open_segment(struct segmenter *segmenter, const struct segment *at, 
 	segmenter->open.xxh3 = 0;
 	segmenter->opened_ns = now_ns;
 	segmenter->is_open = true;
-	if (segmenter->has_checksums)
+	segmenter->is_summed = segmenter->has_checksums && at->sum == SUM_STARTS;
+	if (segmenter->has_checksums && !segmenter->is_summed)
 		XXH3_64bits_reset(segmenter->state);
 }
 
@@ -109,13 +115,16 @@ int segmenter_add(struct segmenter *segmenter, const struct segment *at, const v
 	while (rest.bytes > 0) {
 		uint64_t take;
 
-		if (segmenter->is_open && !goes_on(&segmenter->open, &rest))
+		if (segmenter->is_open && !goes_on(segmenter, &rest))
 			segmenter_close(segmenter);
 		if (!segmenter->is_open)
 			open_segment(segmenter, &rest, now_ns);
 		take = JOURNAL_SEGMENT_MAX - segmenter->open.bytes;
 		take = take < rest.bytes ? take : rest.bytes;
-		if (segmenter->has_checksums)
+		assert(!segmenter->is_summed || take == at->bytes);
+		if (segmenter->is_summed)
+			segmenter->open.xxh3 = at->xxh3;
+		else if (segmenter->has_checksums)
 			XXH3_64bits_update(segmenter->state, bytes, take);
 		segmenter->open.bytes += take;
 		bytes += take;

@@ -23,6 +23,13 @@
 
 struct segmenter;
 
+/* Who sums up bytes that are added. */
+enum segment_sum {
+	SUM_OURS,    /* segmenter_add() reads them once more */
+	SUM_STARTS,  /* xxh3 is of these bytes alone; a segment begins with them */
+	SUM_GOES_ON, /* xxh3 is of all bytes since those that started, and of these */
+};
+
 struct segment {
 	uint64_t file_number;
 	uint64_t file_base;   /* see layout_file_name() */
@@ -31,6 +38,7 @@ struct segment {
 	uint64_t stream_offset;
 	uint64_t xxh3;  /* 0 without checksums */
 	int64_t utc_ns; /* of the first byte */
+	enum segment_sum sum;
 };
 
 /**
@@ -47,12 +55,13 @@ void segmenter_free(struct segmenter *segmenter);
 
 /**
  * segmenter_add() - bytes that have been written
- * @at: where: file_number, file_base, file_offset, stream_offset, utc_ns, bytes (> 0); xxh3 is
- *      ignored
- * @data: the bytes, for the checksum
+ * @at: where: file_number, file_base, file_offset, stream_offset, utc_ns, bytes (> 0), and sum with
+ *      xxh3. From a start on at most JOURNAL_SEGMENT_MAX bytes may go on
+ * @data: the bytes; read only where there is no sum of them
  * @now_ns: CLOCK_MONOTONIC, for segmenter_age_ns()
  *
- * Joined to the open segment when it goes on there, else that one is closed first. Return: 0;
+ * Joined to the open segment when it goes on there, else that one is closed first. What goes on in a
+ * sum whose start is no longer open (the segment was closed in between) is summed up here. Return: 0;
  * -ENOBUFS when there may be no room: let somebody sync and take first (nothing was added).
  */
 int segmenter_add(struct segmenter *segmenter, const struct segment *at, const void *data,

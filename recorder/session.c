@@ -342,6 +342,9 @@ int session_create(struct session **out, const struct session_config *config, st
 				    !session->source->can_wait :
 				    config->on_overflow != OVERFLOW_WAIT;
 	watch_init(&session->watch, session->source->word_bytes);
+	session->has_sums = config->use_checksums && config->use_journal &&
+			    session->disks[0].target.kind == TARGET_DIRECTORY &&
+			    session->plan.block_bytes <= JOURNAL_SEGMENT_MAX;
 	*out = session;
 	return 0;
 }

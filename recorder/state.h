@@ -154,6 +154,8 @@ struct extent {
 	int64_t utc_ns; /* of its first byte */
 	uint32_t at;    /* in the block */
 	uint32_t bytes;
+	uint64_t xxh3; /* see enum segment_sum */
+	enum segment_sum sum;
 };
 
 struct block_label {
@@ -177,6 +179,7 @@ struct session {
 	struct watch watch;  /* reader */
 	struct disk *disks;
 	unsigned disk_count;
+	bool has_sums; /* the reader sums up what it reads, while it is in the cache */
 	bool can_drop; /* full ring: drop (true) or wait (false) */
 
 	pthread_t reader;

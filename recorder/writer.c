@@ -156,6 +156,8 @@ static void note_extents(struct disk *disk, uint32_t block, uint64_t file_offset
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = extent->utc_ns,
+			.sum = extent->sum,
+			.xxh3 = extent->xxh3,
 		};
 		int ret = segmenter_add(disk->segmenter, &at, data + extent->at, now);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include <cmocka.h>
 
@@ -34,6 +35,8 @@ struct file {
 	uint32_t queue;
 	uint64_t number, bytes;
 	bool has_ended;
+	XXH3_state_t *sum;
+	uint64_t sum_bytes;
 };
 
 /* What a writer is at. */
@@ -90,6 +93,8 @@ static void arm(void)
 
 static void end(void)
 {
+	for (size_t i = 0; i < file_count; i++)
+		XXH3_freeState(files[i].sum);
 	kit_close(&kit);
 }
 
@@ -103,6 +108,28 @@ static struct file *file_of(uint32_t queue, uint64_t number)
 	assert_true(file_count < FILES_MAX);
 	files[file_count] = (struct file){ .queue = queue, .number = number };
 	return &files[file_count++];
+}
+
+/* What the reader says of the checksum is true of the bytes as they lie in the file. */
+static void check_sum(struct file *file, const struct extent *extent, const char *bytes)
+{
+	if (!kit.session->has_sums) {
+		assert_int_equal(extent->sum, SUM_OURS);
+		return;
+	}
+	if (!file->sum)
+		file->sum = XXH3_createState();
+	if (extent->sum == SUM_STARTS) {
+		XXH3_64bits_reset(file->sum);
+		file->sum_bytes = 0;
+	} else {
+		assert_int_equal(extent->sum, SUM_GOES_ON);
+		assert_true(file->sum_bytes > 0);
+	}
+	XXH3_64bits_update(file->sum, bytes, extent->bytes);
+	file->sum_bytes += extent->bytes;
+	assert_true(file->sum_bytes <= JOURNAL_SEGMENT_MAX);
+	assert_int_equal(extent->xxh3, XXH3_64bits_digest(file->sum));
 }
 
 static void take_block(uint32_t queue, uint32_t block)
@@ -126,6 +153,7 @@ static void take_block(uint32_t queue, uint32_t block)
 		assert_int_equal(
 			sim_verify(data + extent->at, extent->bytes, extent->stream_offset, SEED),
 			extent->bytes);
+		check_sum(file, extent, data + extent->at);
 		assert_true(piece_count < PIECES_MAX);
 		pieces[piece_count++] =
 			(struct piece){ extent->stream_offset, extent->bytes, queue,

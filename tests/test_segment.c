@@ -238,6 +238,66 @@ static void an_open_segment_has_an_age(void **state)
 	assert_int_equal(segmenter_age_ns(segmenter, 5000), 4000);
 }
 
+static void a_sum_that_comes_along_is_taken_and_not_made_again(void **state)
+{
+	static unsigned char data[300], other[300];
+	struct segment at = piece(1, 0, 0, 100);
+
+	(void)state;
+	sim_fill(data, sizeof(data), 0, 9);
+	for (int i = 0; i < 3; i++) {
+		at.sum = i ? SUM_GOES_ON : SUM_STARTS;
+		at.xxh3 = XXH3_64bits(data, 100 * (size_t)(i + 1));
+		add(&at, other); /* not looked at */
+		at.file_offset += 100;
+		at.stream_offset += 100;
+	}
+	segmenter_close(segmenter);
+	assert_int_equal(segmenter_pending(segmenter), 1);
+	assert_int_equal(take().xxh3, XXH3_64bits(data, sizeof(data)));
+}
+
+static void a_sum_begins_with_a_segment_and_one_that_was_closed_is_not_taken_up(void **state)
+{
+	static unsigned char data[100];
+	struct segment at = piece(1, 0, 0, 100);
+	struct segment found;
+
+	(void)state;
+	sim_fill(data, sizeof(data), 0, 9);
+	at.sum = SUM_STARTS;
+	at.xxh3 = 1;
+	add(&at, data);
+	at.file_offset = at.stream_offset = 100; /* goes on, but another sum starts */
+	at.xxh3 = 2;
+	add(&at, data);
+	assert_int_equal(segmenter_pending(segmenter), 1);
+	assert_int_equal(take().xxh3, 1);
+	segmenter_close(segmenter);
+	assert_int_equal(take().xxh3, 2);
+	for (int i = 0; i < 2; i++) { /* that sum is of bytes that stand in the journal already */
+		at.file_offset = at.stream_offset = 200 + (uint64_t)i * 100;
+		at.sum = SUM_GOES_ON;
+		at.xxh3 = 3;
+		add(&at, data);
+	}
+	segmenter_close(segmenter);
+	found = take();
+	assert_int_equal(found.bytes, 200);
+	assert_int_not_equal(found.xxh3, 3);
+	at.file_offset = at.stream_offset = 400; /* and back to sums that come along */
+	at.sum = SUM_STARTS;
+	at.xxh3 = 4;
+	add(&at, data);
+	at.file_offset = at.stream_offset = 500;
+	at.sum = SUM_OURS; /* from here on there is none */
+	at.xxh3 = 5;
+	add(&at, data);
+	assert_int_equal(take().xxh3, 4);
+	segmenter_close(segmenter);
+	assert_int_equal(take().xxh3, XXH3_64bits(data, sizeof(data)));
+}
+
 static void without_checksums_there_is_none(void **state)
 {
 	static const unsigned char data[10] = { 1 };
@@ -316,6 +376,10 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(dropping_forgets_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_open_segment_has_an_age, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_sum_that_comes_along_is_taken_and_not_made_again,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_sum_begins_with_a_segment_and_one_that_was_closed_is_not_taken_up,
+						setup, teardown),
 		cmocka_unit_test(without_checksums_there_is_none),
 		cmocka_unit_test_setup_teardown(a_keeper_takes_in_order_while_the_writer_adds,
 						setup, teardown),
