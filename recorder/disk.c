@@ -23,18 +23,23 @@ static enum disk_state state_for(int error)
 	}
 }
 
-void disk_fail(struct disk *disk, int error, const char *why)
+/* The sentence is whole before anybody sees the state (release). */
+static void set_state(struct disk *disk, enum disk_state state, const char *event, const char *why)
 {
 	struct session *session = disk->session;
-	enum disk_state state = state_for(error);
 
-	if (atomic_exchange_explicit(&disk->is_failing, true, memory_order_acq_rel))
-		return;
+	pthread_mutex_lock(&session->lock);
 	snprintf(disk->error, sizeof(disk->error), "%s", why);
-	/* release: the sentence is whole before anybody sees the state */
+	pthread_mutex_unlock(&session->lock);
 	atomic_store_explicit(&disk->state, state, memory_order_release);
-	session_event(session, state == DISK_FULL ? "disk-full" : "disk-failed", (int)disk->number,
-		      "%s: %s", session_disk_state_name(state), why);
+	session_event(session, event, (int)disk->number, "%s: %s", session_disk_state_name(state),
+		      why);
+}
+
+static void go_out(struct disk *disk)
+{
+	struct session *session = disk->session;
+
 	/*
 	 * where nothing is held for them (wr), the others can't take over what this disk should
 	 * have got
@@ -45,6 +50,56 @@ void disk_fail(struct disk *disk, int error, const char *why)
 	ring_wake_all(session->ring);
 }
 
+void disk_fail(struct disk *disk, int error, const char *why)
+{
+	enum disk_state state = state_for(error);
+
+	if (!disk_is_usable(disk))
+		return;
+	set_state(disk, state, state == DISK_FULL ? "disk-full" : "disk-failed", why);
+	go_out(disk);
+}
+
+void disk_hold(struct disk *disk, const char *why)
+{
+	if (!disk_is_usable(disk))
+		return;
+	set_state(disk, DISK_STUCK, "disk-stuck", why);
+	go_out(disk);
+}
+
+bool disk_stick(struct disk *disk, const char *why)
+{
+	struct session *session = disk->session;
+	uint32_t usable = atomic_load_explicit(&session->usable_count, memory_order_acquire);
+
+	do
+		if (usable <= 1) /* never given up for slowness */
+			return false;
+	while (!atomic_compare_exchange_weak_explicit(&session->usable_count, &usable, usable - 1,
+						      memory_order_acq_rel, memory_order_acquire));
+	set_state(disk, DISK_STUCK, "disk-stuck", why);
+	ring_wake_all(session->ring);
+	return true;
+}
+
+void disk_revive(struct disk *disk)
+{
+	struct session *session = disk->session;
+
+	atomic_fetch_add_explicit(&session->usable_count, 1, memory_order_acq_rel);
+	atomic_store_explicit(&disk->state, DISK_OK, memory_order_release);
+	session_event(session, "disk-back", (int)disk->number, "%s takes part again",
+		      disk->target.path);
+}
+
+void disk_turn_failed(struct disk *disk, int error, const char *why)
+{
+	enum disk_state state = state_for(error);
+
+	set_state(disk, state, state == DISK_FULL ? "disk-full" : "disk-failed", why);
+}
+
 void disk_settle(struct disk *disk, uint32_t count)
 {
 	struct session *session = disk->session;
@@ -53,10 +108,7 @@ void disk_settle(struct disk *disk, uint32_t count)
 	while (count-- > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		/*
-		 * relaxed: a counter; an addition, because writer and keeper both settle one
-		 * after the other
-		 */
+		/* relaxed: a counter */
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
 		if (!session->journal)
 			continue;
@@ -74,12 +126,13 @@ void disk_settle(struct disk *disk, uint32_t count)
 	}
 }
 
-void disk_forfeit(struct disk *disk)
+void disk_forfeit(struct disk *disk, enum gap_cause cause)
 {
 	while (segmenter_pending(disk->segmenter) > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		account_add(&disk->forfeited_bytes, segment.bytes);
-		session_gap(disk->session, segment.stream_offset, segment.bytes, GAP_DISK, false);
+		account_add(cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
+			    segment.bytes);
+		session_gap(disk->session, segment.stream_offset, segment.bytes, cause, false);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * disk.h - what writer and keeper of one disk share: making segments known, and failing once
+ * disk.h - what becomes of a disk: durable segments made known; failed, stuck, back
  *
- * Threads: the disk's writer and keeper, as said at each function.
+ * Threads: the disk's writer.
  */
 #ifndef VSIB_RECORDER_DISK_H
 #define VSIB_RECORDER_DISK_H
@@ -23,16 +23,29 @@ bool disk_is_usable(const struct disk *disk);
 void disk_fail(struct disk *disk, int error, const char *why);
 
 /**
+ * disk_stick() - this disk has not moved for too long; not the last one that works
+ * Return: false: it is the last.
+ */
+bool disk_stick(struct disk *disk, const char *why);
+
+/** disk_revive() - a stuck disk works again */
+void disk_revive(struct disk *disk);
+
+/** disk_turn_failed() - a stuck disk has come back with an error */
+void disk_turn_failed(struct disk *disk, int error, const char *why);
+
+/** disk_hold() - as disk_fail(), of a disk that is stuck at the end, even if it is the last */
+void disk_hold(struct disk *disk, const char *why);
+
+/**
  * disk_settle() - the @count oldest pending segments are durable: count them and tell the journal
- *
- * Thread: whoever takes from this disk's segmenter (see segment.h).
  */
 void disk_settle(struct disk *disk, uint32_t count);
 
 /**
- * disk_forfeit() - all pending segments are lost with the disk: count them, note the gaps.
- * Thread: as above.
+ * disk_forfeit() - all pending segments are lost: count them, note the gaps
+ * @cause: GAP_DISK or GAP_ABORTED
  */
-void disk_forfeit(struct disk *disk);
+void disk_forfeit(struct disk *disk, enum gap_cause cause);
 
 #endif

@@ -314,6 +314,8 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	if (lane->disk != RING_RESCUE)
 		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
 	if (lane->last == RING_NONE) {
+		/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
+		atomic_fetch_add_explicit(&session->run_count, 1, memory_order_relaxed);
 		ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
 		rescue_if_left(session, lane->disk);
 	} else {

@@ -16,6 +16,7 @@
 
 #define DEFAULT_RING (UINT64_C(256) << 20)
 #define DEFAULT_SILENCE (INT64_C(10) * UNITS_NS_PER_S)
+#define DEFAULT_DISK_TIMEOUT (INT64_C(10) * UNITS_NS_PER_S)
 
 struct option_text {
 	struct option_text *next;
@@ -197,6 +198,33 @@ static int set_io(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
+static int set_engine(struct options *o, const char *value)
+{
+	int index = pick(value, "auto|io_uring|pwrite");
+
+	if (index >= 0)
+		o->session.engine = (enum engine_kind)index;
+	return index < 0 ? index : 0;
+}
+
+static int set_depth(struct options *o, const char *value)
+{
+	uint64_t depth;
+	int ret = units_parse_count(value, &depth);
+
+	if (ret < 0)
+		return ret;
+	if (depth < 1 || depth > ENGINE_DEPTH_MAX)
+		return -ERANGE;
+	o->session.depth = (unsigned)depth;
+	return 0;
+}
+
+static int set_disk_timeout(struct options *o, const char *value)
+{
+	return units_parse_time(value, &o->session.disk_timeout_ns);
+}
+
 static int set_on_overflow(struct options *o, const char *value)
 {
 	int index = pick(value, "auto|drop|wait|stop");
@@ -313,6 +341,9 @@ enum {
 	KEY_RING,
 	KEY_BLOCK,
 	KEY_IO,
+	KEY_ENGINE,
+	KEY_DEPTH,
+	KEY_DISK_TIMEOUT,
 	KEY_ON_OVERFLOW,
 	KEY_CHECKSUM,
 	KEY_JOURNAL,
@@ -362,6 +393,14 @@ static const struct option_row rows[] = {
 	{ "io", KEY_IO, "direct|buffered",
 	  "write past the page cache (default), or through it with bounded dirty memory", set_io,
 	  false },
+	{ "engine", KEY_ENGINE, "auto|io_uring|pwrite",
+	  "how writes are made: auto takes threads with pwrite() where io_uring is refused", set_engine,
+	  false },
+	{ "depth", KEY_DEPTH, "N", "writes in flight on each disk; default 16Mi of them, 2 to 32", set_depth,
+	  false },
+	{ "disk-timeout", KEY_DISK_TIMEOUT, "TIME",
+	  "a disk that does not move for so long is left, while others can take over; default 10s, 0 = never",
+	  set_disk_timeout, false },
 	{ "on-overflow", KEY_ON_OVERFLOW, "auto|drop|wait|stop",
 	  "full ring: drop and count, let the source wait, or stop; auto = by the kind of source",
 	  set_on_overflow, false },
@@ -505,6 +544,7 @@ void options_defaults(struct options *options)
 	options->session.use_lock = true;
 	options->session.numa_node = MEMORY_ANY_NODE;
 	options->session.silence_ns = DEFAULT_SILENCE;
+	options->session.disk_timeout_ns = DEFAULT_DISK_TIMEOUT;
 	options->log_interval_ns = 10 * UNITS_NS_PER_S;
 }
 

@@ -14,6 +14,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/outbox.h"
 #include "recorder/version.h"
 
 #define TEXT_GAPS 20 /* gaps listed in the text report */
@@ -105,6 +106,7 @@ static void text_disk(FILE *out, const struct session *session, const struct dis
 	enum disk_state state =
 		(enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
 	double rate = rate_bps(session, bytes);
+	const char *note;
 
 	fprintf(out, "  %-8s %" PRIu64 " bytes, %.3f Mbit/s (%.2f MiB/s), worst write %.3f s",
 		session_disk_state_name(state), bytes, rate / 1e6, rate / 8 / 1048576,
@@ -112,10 +114,11 @@ static void text_disk(FILE *out, const struct session *session, const struct dis
 	if (disk->target.kind == TARGET_DIRECTORY)
 		fprintf(out, " at file offset %" PRIu64 ", %" PRIu64 " files, %s I/O",
 			account_get(&disk->worst_offset), account_get(&disk->file_count),
-			sink_io_name(disk->sink));
+			outbox_io_name(disk->outbox));
 	fprintf(out, ": %s\n", disk->target.path);
-	if (sink_note(disk->sink)[0])
-		fprintf(out, "           %s\n", sink_note(disk->sink));
+	for (unsigned i = 0; (note = outbox_note(disk->outbox, i)) != NULL; i++)
+		if (note[0])
+			fprintf(out, "           %s\n", note);
 	if (state != DISK_OK)
 		fprintf(out, "           %s\n", disk->error);
 }
@@ -204,8 +207,9 @@ static json_t *json_disk(const struct session *session, const struct disk *disk)
 	json_object_set_new(o, "files", number(account_get(&disk->file_count)));
 	json_object_set_new(o, "state", json_string(session_disk_state_name(state)));
 	json_object_set_new(o, "error", state == DISK_OK ? json_null() : text(disk->error));
-	json_object_set_new(o, "io", json_string(sink_io_name(disk->sink)));
-	json_object_set_new(o, "engine", json_string("pwrite"));
+	json_object_set_new(o, "io", json_string(outbox_io_name(disk->outbox)));
+	json_object_set_new(o, "engine", json_string(outbox_engine_name(disk->outbox)));
+	json_object_set_new(o, "depth", number(outbox_depth(disk->outbox)));
 	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, bytes)));
 	json_object_set_new(
 		o, "worst_write_s",

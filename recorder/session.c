@@ -21,12 +21,18 @@
 #include "recorder/existing.h"
 #include "recorder/keeper.h"
 #include "recorder/lanes.h"
+#include "recorder/outbox.h"
 #include "recorder/reader.h"
 #include "recorder/version.h"
 #include "recorder/writer.h"
 
 /* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
 #define WAKE_BLOCKS 3
+
+/* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
+#define DEPTH_BYTES (UINT64_C(16) << 20)
+#define DEPTH_LEAST 2
+#define DEPTH_MOST 32
 
 static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -113,9 +119,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 				      config->targets[i], config->targets[i]);
 		disk->total_bytes = disk->target.total_bytes;
 		atomic_init(&disk->free_bytes, disk->target.free_bytes);
-		atomic_init(&disk->held_block, RING_NONE);
 		atomic_init(&disk->waits_behind, RING_END);
-		pthread_mutex_init(&disk->settle_lock, NULL);
 		bell_init(&disk->keeper_bell);
 		targets[i] = disk->target;
 	}
@@ -393,23 +397,56 @@ static int make_ring(struct session *session, struct refusal *refusal)
 	return 0;
 }
 
-static int make_sink(struct session *session, struct disk *disk, struct refusal *refusal)
+static unsigned depth_for(const struct session *session)
 {
-	struct sink_config sink_config = {
-		.target = &disk->target,
-		.name_template = disk->name_template,
-		.file_bytes = disk->file_bytes,
-		/*
-		 * one endless file has its name at once; files with an end get it when they are
-		 * whole
-		 */
-		.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
-		.use_direct = session->config.use_direct,
-		.io = session->config.io ? session->config.io[disk->number] : NULL,
-	};
+	uint64_t fit = DEPTH_BYTES / session->plan.block_bytes;
 
-	if (sink_open(&disk->sink, &sink_config) < 0 ||
-	    segmenter_create(&disk->segmenter, session->config.use_checksums,
+	if (session->config.depth)
+		return session->config.depth;
+	return fit < DEPTH_LEAST ? DEPTH_LEAST : fit > DEPTH_MOST ? DEPTH_MOST : (unsigned)fit;
+}
+
+static int make_outbox(struct session *session, struct disk *disk, struct refusal *refusal)
+{
+	const struct outbox *first = session->disks[0].outbox;
+	struct outbox_config config = {
+		.sink = {
+			.target = &disk->target,
+			.name_template = disk->name_template,
+			.file_bytes = disk->file_bytes,
+			/*
+			 * one endless file has its name at once; files with an end get it when
+			 * they are whole
+			 */
+			.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
+			.use_direct = session->config.use_direct,
+			.io = session->config.io ? session->config.io[disk->number] : NULL,
+		},
+		.engine = {
+			.kind = session->config.engine,
+			.depth = depth_for(session),
+			.bell = ring_bell(session->ring, disk->number),
+			.memory = session->memory.base,
+			.memory_bytes = session->plan.ring_bytes,
+			.block_bytes = session->plan.block_bytes,
+			.other = first ? outbox_engine(first) : NULL,
+			.number = disk->number,
+		},
+	};
+	int ret = outbox_open(&disk->outbox, &config);
+	const char *note;
+
+	if (ret < 0 && session->config.engine == ENGINE_URING)
+		return refuse(refusal, EX_CONFIG, ret,
+			      "target %s: io_uring is refused: %s; --engine auto uses threads instead",
+			      disk->target.path, strerror(-ret));
+	if (ret < 0)
+		return refuse(refusal, EX_OSERR, ret, "target %s can't be served: %s",
+			      disk->target.path, strerror(-ret));
+	for (unsigned i = 0; (note = outbox_note(disk->outbox, i)) != NULL; i++)
+		if (note[0])
+			session_warn(session, "%s", note);
+	if (segmenter_create(&disk->segmenter, session->config.use_checksums,
 			     session->source->rate_bps) < 0)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
 	return 0;
@@ -583,7 +620,7 @@ static int make_files(struct session *session, struct refusal *refusal)
 	if (session->journal)
 		ret = say_start(session, refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
-		ret = make_sink(session, &session->disks[i], refusal);
+		ret = make_outbox(session, &session->disks[i], refusal);
 	if (ret == 0 && has_files && session->config.use_force)
 		ret = remove_existing(session, refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0 && has_files; i++)
@@ -665,8 +702,6 @@ fail:
 
 		if (!disk->has_writer)
 			atomic_store_explicit(&disk->has_ended, true, memory_order_release);
-		if (!disk->has_keeper)
-			atomic_store_explicit(&disk->has_settled, true, memory_order_release);
 	}
 	atomic_store_explicit(&session->has_stream_ended, true, memory_order_release);
 	session_end(session, UNITS_NS_PER_S);
@@ -681,9 +716,8 @@ void session_free(struct session *session)
 	for (unsigned i = 0; session->disks && i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
-		sink_close(disk->sink);
+		outbox_close(disk->outbox);
 		segmenter_free(disk->segmenter);
-		pthread_mutex_destroy(&disk->settle_lock);
 		target_close(&disk->target);
 	}
 	journal_free(session->journal);

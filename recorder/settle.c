@@ -11,8 +11,10 @@
 #include "drivers/units.h"
 #include "recorder/disk.h"
 #include "recorder/lanes.h"
+#include "recorder/outbox.h"
 
 #define JOURNAL_NS (INT64_C(20) * UNITS_NS_PER_S)
+#define GIVE_UP_NS (INT64_C(10) * UNITS_NS_PER_S) /* takes a moment, unless this machine stands still */
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
 
@@ -55,18 +57,9 @@ static bool wait_until(struct session *session, bool (*is_done)(const struct ses
 	return true;
 }
 
-static bool have_keepers_settled(const struct session *session)
-{
-	for (unsigned i = 0; i < session->disk_count; i++)
-		if (session->disks[i].has_keeper &&
-		    !atomic_load_explicit(&session->disks[i].has_settled, memory_order_acquire))
-			return false;
-	return true;
-}
-
 bool session_is_settled(const struct session *session)
 {
-	return session_has_ended(session) && have_keepers_settled(session);
+	return session_has_ended(session);
 }
 
 static bool join_before(pthread_t thread, int64_t deadline_ns)
@@ -121,25 +114,6 @@ static void pause_a_moment(void)
 }
 
 /*
- * Takes the account of a disk over from its writer; false: the writer has ended. A writer that no
- * disk holds is between two calls: it ends, or comes to the next one, in a moment, for nothing
- * else can hold it.
- */
-static bool take_over(struct disk *disk)
-{
-	while (!atomic_load_explicit(&disk->has_ended, memory_order_acquire)) {
-		int grip = GRIP_DISK;
-
-		/* acquire: pairs with into_disk() */
-		if (atomic_compare_exchange_strong_explicit(&disk->grip, &grip, GRIP_SUPERVISOR,
-							    memory_order_acq_rel, memory_order_relaxed))
-			return true;
-		pause_a_moment();
-	}
-	return false;
-}
-
-/*
  * A reader that a device holds, deaf to signals: its stream ends here, with what came before that
  * call. Its open runs end too, so that healthy disks can finish. If it ever comes back it ends on
  * the spot (reader.c).
@@ -169,42 +143,6 @@ static void take_reader_over(struct session *session)
 		session_nudge(session);
 		pause_a_moment();
 	}
-}
-
-/*
- * A writer or keeper that the kernel holds. What it holds in the ring and what it has written but
- * not synced is lost; its blocks are never used again. A writer that comes back later counts
- * nothing more, nor, by the settle lock, does a keeper.
- */
-static void write_off_disk(struct session *session, struct disk *disk)
-{
-	bool is_writer_held = disk->has_writer && take_over(disk);
-	uint64_t rest;
-	char text[128];
-
-	if (!is_writer_held && atomic_load_explicit(&disk->has_settled, memory_order_acquire))
-		return;
-	pthread_mutex_lock(&disk->settle_lock);
-	disk->is_written_off = true;
-	snprintf(text, sizeof(text), "the %s is held by the kernel",
-		 is_writer_held ? "writer" : "final sync");
-	disk_fail(disk, -ETIMEDOUT, text);
-	atomic_store_explicit(&disk->state, DISK_STUCK, memory_order_release);
-	if (is_writer_held)
-		lose_unclaimed_run(session,
-				   atomic_load_explicit(&disk->held_block, memory_order_acquire),
-				   cause_of_rest(session));
-	if (!session->plan.is_held) {
-		disk_forfeit(disk);
-		/* its open segment: contiguous in the stream from open_offset on */
-		rest = account_get(&disk->accepted_bytes) -
-		       atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed) -
-		       account_get(&disk->forfeited_bytes);
-		session_gap(session, atomic_load_explicit(&disk->open_offset, memory_order_relaxed),
-			    rest, GAP_DISK, false);
-		account_add(&disk->forfeited_bytes, rest);
-	}
-	pthread_mutex_unlock(&disk->settle_lock);
 }
 
 static void say_end(struct session *session)
@@ -278,7 +216,8 @@ static bool join_all(struct session *session, int64_t deadline_ns)
 			disk->has_writer = !join_before(disk->writer, deadline_ns);
 		if (disk->has_keeper)
 			disk->has_keeper = !join_before(disk->keeper, deadline_ns);
-		is_clean = is_clean && !disk->has_writer && !disk->has_keeper;
+		disk->is_held = !disk->has_writer && outbox_stop(disk->outbox) < 0;
+		is_clean = is_clean && !disk->has_writer && !disk->has_keeper && !disk->is_held;
 	}
 	if (session->has_reader)
 		session->has_reader = !join_before(session->reader, deadline_ns);
@@ -290,8 +229,8 @@ bool session_has_threads(const struct session *session)
 	bool has_threads = session->has_reader;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		has_threads =
-			has_threads || session->disks[i].has_writer || session->disks[i].has_keeper;
+		has_threads = has_threads || session->disks[i].has_writer ||
+			      session->disks[i].has_keeper || session->disks[i].is_held;
 	return has_threads;
 }
 
@@ -306,10 +245,12 @@ bool session_end(struct session *session, int64_t patience_ns)
 		ring_wake_all(session->ring);
 		has_ended = wait_until(session, session_is_settled, deadline);
 	}
+	if (!has_ended) { /* no disk holds a writer: it counts as lost what it can't get rid of */
+		atomic_store_explicit(&session->is_given_up, true, memory_order_release);
+		ring_wake_all(session->ring);
+		wait_until(session, session_is_settled, units_monotonic_ns() + GIVE_UP_NS);
+	}
 	take_times(session);
-	/* disks first: a writer that comes back now hands its runs to a queue */
-	for (unsigned i = 0; i < session->disk_count && !has_ended; i++)
-		write_off_disk(session, &session->disks[i]);
 	write_off_queues(session);
 	check_account(session);
 	say_end(session);

@@ -30,10 +30,9 @@ struct sink {
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
-	uint64_t size;         /* true bytes in the file */
-	uint64_t written_back; /* buffered: up to here write-back has been waited for */
-	uint64_t allocated;    /* preallocated up to here */
-	bool is_stepwise;      /* the open file is preallocated step by step, not as a whole */
+	uint64_t size;         /* true bytes in the file, all of them written */
+	_Atomic uint64_t allocated; /* preallocated up to here */
+	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
 	bool is_part;          /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
 	bool is_direct;        /* of the open file */
@@ -280,8 +279,7 @@ static int preallocate(struct sink *sink, uint64_t end)
 	 * ext4 keeps what it got before the space ran out. If it can't be given back, the end of
 	 * the file does it.
 	 */
-	sink->io->cut(sink->io, sink->fd,
-		      (off_t)(sink->allocated > sink->size ? sink->allocated : sink->size));
+	sink->io->cut(sink->io, sink->fd, (off_t)sink->allocated);
 	return -code;
 }
 
@@ -291,7 +289,7 @@ static void preallocate_step(struct sink *sink, uint64_t needed)
 	uint64_t end = round_up(needed, GROW_BYTES), last = expected_end(sink);
 	int ret = preallocate(sink, end < last ? end : last);
 
-	if (ret < 0 && ret != -EINTR)
+	if ((ret < 0 && ret != -EINTR) || !sink->can_allocate)
 		sink->is_stepwise = false; /* don't ask again for this file */
 }
 
@@ -346,7 +344,8 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	assert(sink->fd < 0);
 	sink->number = number;
 	sink->base = base;
-	sink->size = sink->written_back = sink->allocated = 0;
+	sink->size = 0;
+	sink->allocated = 0;
 	if (!sink_has_files(sink)) {
 		snprintf(sink->name, sizeof(sink->name), "%s", sink_io_name(sink));
 		return 0;
@@ -377,111 +376,101 @@ static void stop_direct(struct sink *sink)
 	sink->is_direct = false;
 }
 
-static int write_all(struct sink *sink, const char *data, size_t bytes, uint64_t offset)
-{
-	while (bytes > 0) {
-		ssize_t n = sink->io->write(sink->io, sink->fd, data, bytes, (off_t)offset);
-
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-			offset += (uint64_t)n;
-			continue;
-		}
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0 && errno == EINVAL && sink->is_direct) {
-			/*
-			 * accepted at open, refused at transfer; or the rest of a short write is
-			 * no longer aligned
-			 */
-			stop_direct(sink);
-			if (!sink->note[0])
-				snprintf(sink->note, sizeof(sink->note),
-					 "%.500s: direct writes are refused (EINVAL); buffered writes instead",
-					 sink->config.target->path);
-			sink->can_direct = false;
-			continue;
-		}
-		return fail(sink, n < 0 ? errno : ENOSPC, "writing %s/%s at offset %" PRIu64,
-			    sink->config.target->path, sink->name, offset);
-	}
-	return 0;
-}
-
-/*
- * Buffered: start write-back of what has just been written, wait for and drop what was written a
- *           while ago.
- */
-static void bound_dirty(struct sink *sink, uint64_t offset, size_t bytes)
-{
-	uint64_t behind = offset + bytes > SINK_DIRTY_BYTES ? offset + bytes - SINK_DIRTY_BYTES : 0;
-
-	sync_file_range(sink->fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
-	if (behind < sink->written_back + SINK_DIRTY_BYTES / 4)
-		return;
-	/* its errors are told again by fdatasync(), which alone decides */
-	sync_file_range(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
-			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-				SYNC_FILE_RANGE_WAIT_AFTER);
-	posix_fadvise(sink->fd, (off_t)sink->written_back, (off_t)(behind - sink->written_back),
-		      POSIX_FADV_DONTNEED);
-	sink->written_back = behind;
-}
-
-static int write_file(struct sink *sink, char *data, size_t bytes, size_t room)
+int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint64_t offset,
+		 bool is_alone, struct sink_piece *piece)
 {
 	size_t padded = round_up(bytes, LAYOUT_ALIGN);
-	int ret;
 
 	assert(sink->fd >= 0);
-	if (sink->is_stepwise)
-		preallocate_step(sink, sink->size + padded);
-	if (sink->is_direct && (sink->size % LAYOUT_ALIGN || padded > room))
-		stop_direct(sink); /* behind a short piece in mid-file: the rest of this file is buffered */
+	if (sink->is_direct && (offset % LAYOUT_ALIGN || padded > room)) {
+		/* behind a short piece in mid-file, whose padding lies where this one begins */
+		if (!is_alone)
+			return -EAGAIN;
+		stop_direct(sink); /* the rest of this file is buffered */
+	}
 	if (sink->is_direct && padded > bytes)
-		memset(data + bytes, 0, padded - bytes);
-	ret = write_all(sink, data, sink->is_direct ? padded : bytes, sink->size);
-	if (ret < 0)
-		return ret;
-	if (!sink->is_direct)
-		bound_dirty(sink, sink->size, bytes);
-	sink->size += bytes;
+		memset((char *)data + bytes, 0, padded - bytes);
+	piece->data = data;
+	piece->bytes = sink->is_direct ? padded : bytes;
+	piece->offset = offset;
 	return 0;
 }
 
-static int write_stdout(struct sink *sink, const char *data, size_t bytes)
+int sink_continue(struct sink *sink, struct sink_piece *piece, ssize_t result)
 {
-	while (bytes > 0) {
+	if (result > 0) {
+		piece->data += result;
+		piece->bytes -= (size_t)result < piece->bytes ? (size_t)result : piece->bytes;
+		piece->offset += (uint64_t)result;
+		return piece->bytes > 0;
+	}
+	if (result == -EINTR || result == -EAGAIN)
+		return 1;
+	if (result == -EINVAL && sink->is_direct) {
+		/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
+		stop_direct(sink);
+		if (!sink->note[0])
+			snprintf(sink->note, sizeof(sink->note),
+				 "%.500s: direct writes are refused (EINVAL); buffered writes instead",
+				 sink->config.target->path);
+		sink->can_direct = false;
+		return 1;
+	}
+	return fail(sink, result < 0 ? (int)-result : ENOSPC, "writing %s/%s at offset %" PRIu64,
+		    sink->config.target->path, sink->name, piece->offset);
+}
+
+void sink_written(struct sink *sink, size_t bytes)
+{
+	sink->size += bytes;
+}
+
+bool sink_wants_room(const struct sink *sink, uint64_t end)
+{
+	/* relaxed: the hand is through, or a step is asked for too often */
+	return atomic_load_explicit(&sink->is_stepwise, memory_order_relaxed) &&
+	       end > atomic_load_explicit(&sink->allocated, memory_order_relaxed) &&
+	       atomic_load_explicit(&sink->allocated, memory_order_relaxed) < expected_end(sink);
+}
+
+void sink_make_room(struct sink *sink, uint64_t end)
+{
+	if (sink_wants_room(sink, end))
+		preallocate_step(sink, end);
+}
+
+bool sink_is_buffered(const struct sink *sink)
+{
+	return sink->fd >= 0 && !sink->is_direct;
+}
+
+void sink_write_back(struct sink *sink, uint64_t from, uint64_t end)
+{
+	/* its errors are told again by fdatasync(), which alone decides */
+	sync_file_range(sink->fd, (off_t)from, (off_t)(end - from),
+			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				SYNC_FILE_RANGE_WAIT_AFTER);
+	posix_fadvise(sink->fd, (off_t)from, (off_t)(end - from), POSIX_FADV_DONTNEED);
+}
+
+ssize_t sink_write_stream(const void *data, size_t bytes)
+{
+	for (;;) {
+		struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 		ssize_t n = write(STDOUT_FILENO, data, bytes);
 
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-			sink->size += (uint64_t)n;
-		} else if (n < 0 && errno == EAGAIN) {
-			struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
+		if (n >= 0)
+			return n;
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (errno == EAGAIN)
 			poll(&p, 1, 1000);
-		} else if (n < 0 && errno != EINTR) {
-			return fail(sink, errno, "writing to stdout after %" PRIu64 " bytes",
-				    sink->size);
-		}
 	}
-	return 0;
 }
 
-int sink_write(struct sink *sink, void *data, size_t bytes, size_t room)
+int sink_fd(const struct sink *sink)
 {
-	switch (sink->config.target->kind) {
-	case TARGET_DIRECTORY:
-		return write_file(sink, data, bytes, room);
-	case TARGET_STDOUT:
-		return write_stdout(sink, data, bytes);
-	default:
-		sink->size += bytes;
-		return 0;
-	}
+	return sink->fd;
 }
 
 /* These are called with the lock held. */
@@ -613,6 +602,14 @@ void sink_abandon_file(struct sink *sink)
 	}
 	close_file(sink);
 	unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
+}
+
+void sink_remove_file(struct sink *sink)
+{
+	char name[LAYOUT_NAME_LEN + 8];
+
+	if (sink_has_files(sink) && sink->fd < 0)
+		unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
 }
 
 void sink_leave_file(struct sink *sink)

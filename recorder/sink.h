@@ -2,13 +2,15 @@
 /*
  * sink.h - writes the files of one target
  *
- *   sink_open() -> { sink_begin_file() -> sink_write() ... -> sink_finish_file() } ... ->
- *   sink_close()
+ *   sink_open() -> { sink_begin_file() -> { sink_prepare() -> write -> sink_continue() until 0 ->
+ *   sink_written() } ... -> sink_finish_file() } ... -> sink_close()
  *
- * Shape:   Writing is pwrite() with O_DIRECT from the ring's memory, so that nothing is copied
- *          and no page cache is dirtied; a last piece that is no multiple of 4096 bytes is
- *          written padded and the file cut to its true size. Where O_DIRECT is refused, or asked
- *          not to be used, writes are buffered with at most SINK_DIRTY_BYTES dirty at any time. A
+ * Shape:   One file at a time; who wants to begin the next while one is being finished has two
+ *          sinks. The writing itself is the caller's (engine.h): sink_prepare() says what to write
+ *          and where. With O_DIRECT from the ring's memory nothing is copied and no page cache is
+ *          dirtied; a last piece that is no multiple of 4096 bytes is written padded and the file
+ *          cut to its true size. Where O_DIRECT is refused, or asked not to be used, writes are
+ *          buffered; the caller keeps at most SINK_DIRTY_BYTES of them dirty. A
  *          file that will be finished is "<name>.part" until then; a single endless file has its
  *          name at once. Space is preallocated with the size set, since extending direct writes
  *          are synchronous on ext4: all of a file that will be finished, or where that is more
@@ -16,7 +18,9 @@
  * Durable: after sink_sync() all that was written to the open file is on the disk; after
  *          sink_finish_file() the file with its true size, final name and directory entry is. A
  *          sync that fails is never repeated into a success.
- * Threads: the disk's writer thread; sink_sync() also from its keeper thread at the same time.
+ * Threads: sink_prepare() to sink_written(), sink_wants_room() and the questions by the disk's writer;
+ *          what may block by one other thread, also while writes are in flight for sink_sync(),
+ *          sink_make_room() and sink_write_back(), never for the others.
  * Errors:  -errno, and the sentence with path, offset and reason in sink_error(), told by the
  *          thread that got the -errno.
  */
@@ -88,15 +92,58 @@ uint64_t sink_file_bytes(const struct sink *sink);
  */
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base);
 
+/* What is to be written next, and what is left of it. */
+struct sink_piece {
+	const char *data;
+	size_t bytes;
+	uint64_t offset; /* in the file */
+};
+
 /**
- * sink_write() - the next bytes of the open file; all of them or an error
+ * sink_prepare() - how @bytes at @offset of the open file are to be written
  * @data: page aligned
  * @room: bytes of memory from @data on that may be overwritten: padding goes behind @bytes
+ * @is_alone: no other write to this file is in flight
  *
- * EINTR, short writes and EAGAIN are continued. On an error the bytes of this call do not count
- * as written. Return: 0 or -errno.
+ * Return: 0; -EAGAIN: only when it is alone.
  */
-int sink_write(struct sink *sink, void *data, size_t bytes, size_t room);
+int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint64_t offset,
+		 bool is_alone, struct sink_piece *piece);
+
+/**
+ * sink_continue() - what a write of @piece has come to
+ * @result: bytes written or -errno
+ *
+ * Return: 0: done; 1: write @piece, which is what is left, again (short, EINTR, EAGAIN, direct writes
+ *         refused); -errno.
+ */
+int sink_continue(struct sink *sink, struct sink_piece *piece, ssize_t result);
+
+/** sink_written() - so many more true bytes are in the file, one after the other */
+void sink_written(struct sink *sink, size_t bytes);
+
+/** sink_wants_room() - should sink_make_room() be called before writing up to @end? */
+bool sink_wants_room(const struct sink *sink, uint64_t end);
+
+/**
+ * sink_make_room() - preallocate the next step, to behind @end, where that is wanted
+ *
+ * No write behind what is preallocated may be in flight: no space for the step means that the file is
+ * cut back to that.
+ */
+void sink_make_room(struct sink *sink, uint64_t end);
+
+/** sink_is_buffered() - writes to the open file go through the page cache */
+bool sink_is_buffered(const struct sink *sink);
+
+/** sink_write_back() - wait until these bytes of the open file are on their way to the disk, and drop them */
+void sink_write_back(struct sink *sink, uint64_t from, uint64_t end);
+
+/** sink_write_stream() - some bytes to stdout; waits for a reader. Return: bytes; -errno. */
+ssize_t sink_write_stream(const void *data, size_t bytes);
+
+/** sink_fd() - of the open file; -1 = none */
+int sink_fd(const struct sink *sink);
 
 /**
  * sink_sync() - what was written to the open file is on the disk. Return: 0 or -errno; once an
@@ -126,6 +173,9 @@ int sink_cut_file(struct sink *sink, uint64_t bytes);
  * there.
  */
 void sink_abandon_file(struct sink *sink);
+
+/** sink_remove_file() - the file that was finished last: others have it after all; best effort */
+void sink_remove_file(struct sink *sink);
 
 /**
  * sink_leave_file() - cut the file to its true size and close it under the name it has now,

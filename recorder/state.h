@@ -21,6 +21,7 @@
 
 #include "drivers/source.h"
 #include "recorder/account.h"
+#include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
 #include "recorder/segment.h"
@@ -69,6 +70,9 @@ struct session_config {
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
+	enum engine_kind engine;
+	unsigned depth;          /* writes in flight a disk; 0 = by the block's size */
+	int64_t disk_timeout_ns; /* a disk that has not moved for so long is stuck, while others can take over; 0 = never */
 	bool use_direct, use_checksums, use_journal, allow_same_device, use_force;
 	bool use_huge_pages, require_huge_pages, use_lock;
 	bool is_index_per_target; /* wr: each directory counts its own files */
@@ -79,17 +83,14 @@ struct session_config {
 	const struct sink_io *const *io; /* per target; NULL = the system's calls for all */
 };
 
-/*
- * Who may change a disk's account: its writer; nobody, while the disk holds the writer; the
- * supervisor, who took it over for good.
- */
-enum disk_grip { GRIP_WRITER, GRIP_DISK, GRIP_SUPERVISOR };
+/* Who may change the reader's counters: it; nobody, while a device holds it; who took them over. */
 enum reader_grip { GRIP_READER, GRIP_DEVICE, GRIP_TAKEN };
 
 enum disk_state { DISK_OK, DISK_FULL, DISK_FAILED, DISK_STUCK, DISK_READONLY };
 
 struct session;
 struct lanes;
+struct outbox;
 
 struct disk {
 	struct session *session;
@@ -98,10 +99,11 @@ struct disk {
 	char name_template[LAYOUT_NAME_LEN];
 	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
 	bool has_directory, has_journal; /* made by session_arm() */
-	struct sink *sink;
+	struct outbox *outbox;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
 	bool has_writer, has_keeper; /* supervisor */
+	bool is_held; /* supervisor, at the end: the kernel has not given back all it was given */
 	struct bell keeper_bell;
 
 	/* writer writes */
@@ -114,14 +116,10 @@ struct disk {
 	_Atomic int64_t worst_write_ns;
 	_Atomic int64_t longest_turn_ns; /* longest time from the end of one write to the end of the next */
 	_Atomic int64_t last_write_ns;    /* CLOCK_MONOTONIC of the last write's end */
-	_Atomic int64_t write_started_ns; /* of the write in flight; 0 = none */
-	_Atomic bool has_ended;           /* the writer is through, files finished */
+	_Atomic int64_t write_started_ns; /* since when no write has come back though some are in flight; 0 = none is */
+	_Atomic bool has_ended; /* the writer is through: all is durable or lost */
 	_Atomic int writer_cpu,
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
-	/*
-	 * who settles writes: the writer (several targets) or the keeper; or the supervisor, who
-	 * writes off
-	 */
 	_Atomic uint64_t durable_bytes;
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
@@ -129,23 +127,11 @@ struct disk {
 	account_counter assigned_bytes; /* reader writes */
 	/* keeper writes */
 	_Atomic uint64_t free_bytes;
-	_Atomic bool has_settled; /* after has_ended: all is durable or lost, nothing changes any more */
 	uint64_t total_bytes; /* constant */
-	/* first of writer and keeper that sees it; error is whole before state is released */
-	_Atomic int state;
-	_Atomic bool is_failing;
+	_Atomic int state; /* writer; error is whole before it is released */
 	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
-	/*
-	 * writer writes, so that the supervisor can account for a writer that the kernel holds
-	 * for ever
-	 */
-	_Atomic int grip;             /* enum disk_grip */
-	_Atomic uint32_t held_block;  /* first block it owns; RING_NONE = none */
-	_Atomic uint64_t open_offset; /* stream offset of its open segment */
-	pthread_mutex_t settle_lock;  /* keeper settles, or the supervisor writes off: not both */
 	_Atomic bool is_left; /* writer: its queue is not served any more, see ring_rescue() */
-	bool is_written_off;
-	char error[SESSION_ERROR_LEN];
+	char error[SESSION_ERROR_LEN]; /* guarded by session->lock while writers run */
 };
 
 /* What the reader says about a block; the writer that owns the block reads it. */
@@ -202,6 +188,8 @@ struct session {
 	_Atomic bool is_stopping; /* anybody: the reader is to end the stream */
 	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */
 	_Atomic bool is_over; /* supervisor: a writer with nothing to do need not wait for the others any more */
+	_Atomic bool is_given_up; /* supervisor: nor for its disk */
+	_Atomic uint32_t run_count; /* runs put and neither durable nor lost: reader adds, writers subtract */
 	_Atomic bool has_end_line; /* supervisor: the journal is complete, keepers may flush it and end */
 	_Atomic uint32_t usable_count; /* disks that can still be written to */
 

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +14,13 @@
 
 void bell_init(struct bell *bell)
 {
+	bell->fd = -1;
 	atomic_init(&bell->word, 0);
+}
+
+void bell_use_fd(struct bell *bell, int fd)
+{
+	bell->fd = fd;
 }
 
 uint32_t bell_listen(struct bell *bell)
@@ -22,28 +29,56 @@ uint32_t bell_listen(struct bell *bell)
 	return atomic_load_explicit(&bell->word, memory_order_acquire) & ~SLEEPERS;
 }
 
+bool bell_announce(struct bell *bell, uint32_t ticket)
+{
+	/*
+	 * from here on a ringer sees us; a ring before that is seen here (acquire: with what it
+	 * was for)
+	 */
+	uint32_t word = atomic_fetch_or_explicit(&bell->word, SLEEPERS, memory_order_acquire);
+
+	return (word & ~SLEEPERS) == ticket;
+}
+
+void bell_hush(const struct bell *bell)
+{
+	uint64_t count;
+
+	while (read(bell->fd, &count, sizeof(count)) == sizeof(count))
+		;
+}
+
 bool bell_sleep(struct bell *bell, uint32_t ticket, int64_t deadline_ns)
 {
-	struct timespec until, *timeout = NULL;
-	uint32_t word;
+	struct timespec until, now, *timeout = NULL;
 
 	if (deadline_ns != INT64_MAX) {
 		until.tv_sec = deadline_ns / NS_PER_S;
 		until.tv_nsec = deadline_ns % NS_PER_S;
 		timeout = &until;
 	}
-	/*
-	 * from here on a ringer sees us; a ring before that is seen here (acquire: with what it
-	 * was for)
-	 */
-	word = atomic_fetch_or_explicit(&bell->word, SLEEPERS, memory_order_acquire);
-	if ((word & ~SLEEPERS) == ticket)
+	if (!bell_announce(bell, ticket))
+		return true;
+	if (bell->fd >= 0) {
+		struct pollfd poll = { .fd = bell->fd, .events = POLLIN };
+
+		if (timeout) { /* ppoll() wants to know how long */
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			deadline_ns -= now.tv_sec * NS_PER_S + now.tv_nsec;
+			deadline_ns = deadline_ns > 0 ? deadline_ns : 0;
+			until.tv_sec = deadline_ns / NS_PER_S;
+			until.tv_nsec = deadline_ns % NS_PER_S;
+		}
+		if (ppoll(&poll, 1, timeout, NULL) > 0)
+			bell_hush(bell);
+	} else {
 		/*
 		 * FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, so no drift on early
 		 * returns
 		 */
 		syscall(SYS_futex, &bell->word, FUTEX_WAIT_BITSET_PRIVATE, ticket | SLEEPERS,
 			timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+	}
 	return bell_listen(bell) != ticket;
 }
 
@@ -56,6 +91,10 @@ void bell_ring(struct bell *bell)
 	while (!atomic_compare_exchange_weak_explicit(&bell->word, &word, (word + ONE_RING) & ~SLEEPERS,
 						      memory_order_release, memory_order_relaxed))
 		;
-	if (word & SLEEPERS)
+	if (!(word & SLEEPERS))
+		return;
+	if (bell->fd >= 0)
+		(void)!write(bell->fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+	else
 		syscall(SYS_futex, &bell->word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

@@ -23,11 +23,29 @@
 #include <stdint.h>
 
 struct bell {
+	int fd; /* eventfd for sleepers who wait for other things as well; -1 = futex */
 	_Atomic uint32_t word; /* bit 0: somebody sleeps or is about to; above it the rings so far, which wrap:
 				   only their change matters, within one listen, look and sleep */
 };
 
 void bell_init(struct bell *bell);
+
+/**
+ * bell_use_fd() - from now on the bell is heard through a file descriptor
+ * @fd: eventfd, non-blocking; stays the caller's. Before anybody sleeps or rings.
+ */
+void bell_use_fd(struct bell *bell, int fd);
+
+/**
+ * bell_announce() - what bell_sleep() does before it sleeps, for who sleeps elsewhere, with the bell's
+ *                   descriptor among what it waits for
+ *
+ * Return: false when the bell has rung since @ticket: don't sleep. True: the next ring makes the
+ *         descriptor readable; bell_hush() takes that back.
+ */
+bool bell_announce(struct bell *bell, uint32_t ticket);
+
+void bell_hush(const struct bell *bell);
 
 /** bell_listen() - the ticket for bell_sleep(); take it before looking at the queues */
 uint32_t bell_listen(struct bell *bell);

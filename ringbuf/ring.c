@@ -26,6 +26,7 @@
 struct block {
 	_Atomic uint32_t next_free;   /* below this one on the free stack; the pusher writes */
 	_Atomic uint32_t next_in_run; /* RING_NONE, RING_END or a block; the producer writes */
+	_Atomic uint32_t owner_count; /* give-backs until it is free; who has the block writes */
 	size_t bytes;                 /* used bytes; the producer writes before the put */
 };
 
@@ -202,7 +203,9 @@ uint32_t ring_take(struct ring *ring)
 	atomic_store_explicit(&ring->taken_count,
 			      atomic_load_explicit(&ring->taken_count, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+	/* relaxed: the put that follows releases both */
 	atomic_store_explicit(&ring->blocks[block].next_in_run, RING_NONE, memory_order_relaxed);
+	atomic_store_explicit(&ring->blocks[block].owner_count, 1, memory_order_relaxed);
 	ring->blocks[block].bytes = 0;
 	return block;
 }
@@ -362,10 +365,20 @@ uint32_t ring_next(const struct ring *ring, uint32_t block)
 	return atomic_load_explicit(&ring->blocks[block].next_in_run, memory_order_seq_cst);
 }
 
+void ring_hold(struct ring *ring, uint32_t block)
+{
+	/* relaxed: the caller has the block, so that the count can't reach zero meanwhile */
+	atomic_fetch_add_explicit(&ring->blocks[block].owner_count, 1, memory_order_relaxed);
+}
+
 void ring_give_back(struct ring *ring, uint32_t block)
 {
-	uint64_t top = atomic_load_explicit(&ring->free_top, memory_order_relaxed);
+	uint64_t top;
 
+	/* release: an owner's reads are over; acquire: the last one takes the others' word for it */
+	if (atomic_fetch_sub_explicit(&ring->blocks[block].owner_count, 1, memory_order_acq_rel) > 1)
+		return;
+	top = atomic_load_explicit(&ring->free_top, memory_order_relaxed);
 	/*
 	 * Bytes before the push, so that the producer never fills a block that still counts as
 	 * held; the block after it, so that what counts as free can be taken. release: for
@@ -441,6 +454,11 @@ bool ring_sleep(struct ring *ring, uint32_t who, uint32_t ticket, int64_t deadli
 	if (who == RING_PRODUCER)
 		ring_flush(ring);
 	return bell_sleep(bell_of(ring, who), ticket, deadline_ns);
+}
+
+struct bell *ring_bell(struct ring *ring, uint32_t who)
+{
+	return bell_of(ring, who);
 }
 
 void ring_wake(struct ring *ring, uint32_t who)

@@ -43,6 +43,7 @@
 #define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
 #define RING_BLOCK_COUNT_MAX (UINT32_C(1) << 31)
 
+struct bell;
 struct ring;
 
 struct ring_config {
@@ -157,6 +158,15 @@ uint32_t ring_next(const struct ring *ring, uint32_t block);
 void ring_give_back(struct ring *ring, uint32_t block);
 
 /**
+ * ring_hold() - keep a block for one more owner: it goes round only when ring_give_back() was called
+ *               once more for it
+ *
+ * For memory that the kernel may still read although the run goes to another consumer.
+ * Thread: an owner of the block.
+ */
+void ring_hold(struct ring *ring, uint32_t block);
+
+/**
  * ring_hand_over() - give a claimed run, from its first block on, to whoever takes it from
  * RING_RESCUE
  * @first: the block ring_claim() returned; no block of the run has been given back
@@ -207,6 +217,9 @@ void ring_flush(struct ring *ring);
 #define RING_WAKE_NS INT64_C(200000)
 
 uint32_t ring_listen(struct ring *ring, uint32_t who);
+
+/** ring_bell() - a sleeper's bell, for who waits for other things as well: see bell_announce() */
+struct bell *ring_bell(struct ring *ring, uint32_t who);
 
 /** ring_sleep() - see bell_sleep(); @deadline_ns CLOCK_MONOTONIC, INT64_MAX = none */
 bool ring_sleep(struct ring *ring, uint32_t who, uint32_t ticket, int64_t deadline_ns);

@@ -18,6 +18,7 @@
 
 #include "drivers/sim.h"
 #include "drivers/units.h"
+#include "recorder/outbox.h"
 
 #define NAME "scan"
 
@@ -146,6 +147,8 @@ void kit_close(struct kit *kit)
 			pthread_join(session->disks[i].writer, NULL);
 		if (session->disks[i].has_keeper)
 			pthread_join(session->disks[i].keeper, NULL);
+		while (outbox_stop(session->disks[i].outbox) < 0) /* it comes back now */
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	session_free(session);
 	kit->session = NULL;

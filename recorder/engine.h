@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * engine.h - what a disk is asked to do while who asks goes on
+ *
+ *   engine_open() -> engine_start() by the thread that uses it -> { engine_write() | engine_call() ...
+ *   engine_next() until NULL ... engine_wait() } -> engine_close() once nothing is in flight
+ *
+ * Shape:   An operation is the caller's struct and its own until engine_next() brings it back. Writes
+ *          go to io_uring, several at once, from registered memory to registered files; where
+ *          io_uring is refused, or the calls are not the system's (a test's), to as many threads with
+ *          pwrite(). Calls that may take long (open, allocate, sync, rename) go to one more thread,
+ *          the hand, in the order they were given. So no disk, however slow or dead, holds the
+ *          thread that uses the engine.
+ * Threads: engine_open(), engine_close(): whoever sets up. All else only the thread that called
+ *          engine_start(). It is woken by the bell it was given, for this and for other things.
+ * Errors:  an operation's result is a byte count or -errno.
+ */
+#ifndef VSIB_RECORDER_ENGINE_H
+#define VSIB_RECORDER_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ringbuf/bell.h"
+
+#define ENGINE_DEPTH_MAX 128
+#define ENGINE_SLOTS 4 /* files that can be registered at a time */
+
+struct engine;
+struct sink_io;
+
+enum engine_kind { ENGINE_AUTO, ENGINE_URING, ENGINE_PWRITE };
+
+struct engine_op {
+	/* a write: the caller sets */
+	int slot; /* see engine_set_file() */
+	int fd;
+	const void *data;
+	size_t bytes;
+	off_t offset;
+	/* a call: the hand calls it, and it sets result; NULL = a write */
+	void (*run)(struct engine_op *op);
+	/* the engine sets */
+	ssize_t result;
+	int64_t started_ns, ended_ns; /* CLOCK_MONOTONIC */
+	struct engine_op *next;
+};
+
+struct engine_config {
+	enum engine_kind kind; /* ENGINE_URING: -errno where it is refused; AUTO: threads then */
+	unsigned depth;        /* writes in flight at most, 1 .. ENGINE_DEPTH_MAX */
+	const struct sink_io *io; /* the calls; threads are used unless they are the system's */
+	struct bell *bell;        /* rings when something has come back */
+	void *memory;             /* where all data lie, to be registered; NULL = nowhere in particular */
+	size_t memory_bytes;
+	size_t block_bytes;         /* no write's data cross a multiple of it in the memory */
+	const struct engine *other; /* has the same memory registered, to be shared; or NULL */
+	unsigned number;            /* for the threads' names */
+};
+
+/**
+ * engine_open() - ready, its memory registered, its threads running
+ * Return: 0; -errno.
+ */
+int engine_open(struct engine **out, const struct engine_config *config);
+
+/**
+ * engine_stop() - ends the threads and whatever the kernel keeps for it; its bell may still be rung
+ * Return: 0; -EBUSY: something is still in flight, nothing was done: a disk holds it.
+ */
+int engine_stop(struct engine *engine);
+
+/** engine_close() - the same, and frees all: nobody rings its bell any more; NULL is fine */
+int engine_close(struct engine *engine);
+
+/** engine_name() - "io_uring" or "pwrite" */
+const char *engine_name(const struct engine *engine);
+
+/** engine_note() - why it is not what was wished for, for the user; "" = it is */
+const char *engine_note(const struct engine *engine);
+
+/** engine_start() - the calling thread uses it from now on. Return: 0; -errno. */
+int engine_start(struct engine *engine);
+
+/**
+ * engine_set_file() - register a file for writes with this slot
+ * @fd: < 0: none any more; before it is closed, and with no write to it in flight
+ */
+void engine_set_file(struct engine *engine, int slot, int fd);
+
+/** engine_write() - start a write; no more than depth at a time */
+void engine_write(struct engine *engine, struct engine_op *op);
+
+/** engine_call() - let the hand call op->run */
+void engine_call(struct engine *engine, struct engine_op *op);
+
+/** engine_flush() - writes that were only noted get on their way; engine_wait() does it too */
+void engine_flush(struct engine *engine);
+
+/** engine_next() - an operation that has come back, in any order; NULL = none now. Never blocks. */
+struct engine_op *engine_next(struct engine *engine);
+
+/**
+ * engine_wait() - sleep until the bell has rung since @ticket, something may have come back, or the
+ *                 deadline; may return early
+ */
+void engine_wait(struct engine *engine, uint32_t ticket, int64_t deadline_ns);
+
+#endif
