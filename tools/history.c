@@ -277,6 +277,18 @@ static int read_clock(struct reading *reading, const json_t *line)
 	return 0;
 }
 
+static void read_event(struct history *history, const json_t *line)
+{
+	const char *event = get_text(line, "event");
+	uint64_t target;
+
+	if (strcmp(event, JOURNAL_RECOVERED) == 0)
+		history->is_recovered = true;
+	else if (strcmp(event, "journal-failed") == 0 && get_position(line, "target", &target) &&
+		 target < history->target_count)
+		history->targets[target].has_lost_journal = true;
+}
+
 static int read_end(struct reading *reading, json_t *line)
 {
 	struct history *history = reading->history;
@@ -350,6 +362,10 @@ static int read_known(struct reading *reading, json_t *line)
 		return read_clock(reading, line);
 	if (strcmp(type, "end") == 0)
 		return read_end(reading, line);
+	if (strcmp(type, "event") == 0)
+		read_event(reading->history, line);
+	else
+		reading->history->unknown_count++;
 	return 0;
 }
 
@@ -383,6 +399,8 @@ static int read_line(struct reading *reading, const char *text, size_t len, char
 		return ret;
 	history->valid_count++;
 	history->valid_bytes += len + 1;
+	if (!history->is_recovered)
+		history->told_bytes = history->valid_bytes;
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  * is torn and ignored; reading stops at the first line that isn't valid JSON, or is longer than
  * HISTORY_LINE_MAX, and the rest is not used. A line that is JSON but says something impossible (an
  * offset below 0, a file outside its target) is left out and counted. Lines of types that are not
- * known here are skipped.
+ * known here are skipped. What a recovery has put behind the recorder's own lines (from an event
+ * "recovered" on) is told apart.
  *
  * The contents are input from outside: nothing in them makes this crash, hang or allocate more than
  * some times the size of the file.
@@ -28,8 +29,9 @@
 #define HISTORY_TARGET_MAX 4096
 
 struct history_target {
-	const char *path;    /* where it was mounted then; never NULL */
-	const char *fs_uuid; /* "" = not known */
+	const char *path;      /* where it was mounted then; never NULL */
+	const char *fs_uuid;   /* "" = not known */
+	bool has_lost_journal; /* the recorder had to give its journal up: others know all it knew */
 };
 
 struct history_file {
@@ -76,8 +78,11 @@ struct history {
 	json_t *end;   /* the last line, NULL when there is none: cut short, or still running */
 	uint64_t end_bytes; /* stream_bytes of the end line */
 
-	uint64_t valid_bytes;           /* length of the part that is believed */
-	uint64_t valid_count;           /* its lines */
+	uint64_t valid_bytes; /* length of the part that is believed */
+	uint64_t valid_count; /* its lines */
+	uint64_t told_bytes;  /* of them the recorder's own: what follows a recovery has written */
+	bool is_recovered;    /* there is such a rest */
+	uint64_t unknown_count;         /* lines of types that are not known here */
 	uint64_t invalid_count;         /* lines left out because they say something impossible */
 	char invalid[HISTORY_TEXT_LEN]; /* the first of them, as a sentence */
 	char stop[HISTORY_TEXT_LEN]; /* why reading stopped before the end of the file; "" = it did not */

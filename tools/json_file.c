@@ -86,3 +86,18 @@ int json_file_write(const json_t *object, const char *path)
 	free(text);
 	return ret;
 }
+
+json_t *json_file_text(const char *text)
+{
+	json_t *string = text ? json_string(text) : NULL;
+	char *copy = string || !text ? NULL : strdup(text);
+
+	if (!copy)
+		return string;
+	for (char *c = copy; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	string = json_string(copy);
+	free(copy);
+	return string;
+}

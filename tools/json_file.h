@@ -16,4 +16,12 @@
  */
 int json_file_write(const json_t *object, const char *path);
 
+/**
+ * json_file_text() - a string for a report: JSON wants UTF-8, and paths are bytes; what is not UTF-8
+ * is shown with '?'
+ *
+ * Return: NULL: no memory, or @text is NULL.
+ */
+json_t *json_file_text(const char *text);
+
 #endif

@@ -65,12 +65,14 @@ static int explain_folder(int dir_fd, const char *folder, int ret)
 	return ret;
 }
 
-/* The directory that holds the last part of @file, which *base then points to. */
-static int open_parent(const struct place *place, const char *file, const char **base)
+int place_open_parent(const struct place *place, const char *file, const char **base)
 {
-	int fd = fcntl(place->fd, F_DUPFD_CLOEXEC, 3);
 	const char *slash;
+	int fd;
 
+	if (!history_file_is_safe(file))
+		return -EINVAL;
+	fd = fcntl(place->fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return -errno;
 	while ((slash = strchr(file, '/'))) {
@@ -124,9 +126,7 @@ int place_open_file(const struct place *place, const char *file, struct stat *st
 	const char *base = file;
 	int dir_fd, ret;
 
-	if (!history_file_is_safe(file))
-		return -EINVAL;
-	dir_fd = open_parent(place, file, &base);
+	dir_fd = place_open_parent(place, file, &base);
 	if (dir_fd < 0)
 		return dir_fd;
 	ret = open_regular(dir_fd, base, st);

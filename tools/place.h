@@ -46,6 +46,14 @@ void place_close(struct place *place);
  */
 int place_open_file(const struct place *place, const char *file, struct stat *st);
 
+/**
+ * place_open_parent() - the directory that holds the last part of @file
+ * @base: set to that part, within @file
+ *
+ * Return: its descriptor, the caller's; -errno as above.
+ */
+int place_open_parent(const struct place *place, const char *file, const char **base);
+
 /** place_reason() - the sentence for what place_open_file() returned */
 const char *place_reason(int ret);
 

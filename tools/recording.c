@@ -566,8 +566,10 @@ void recording_free(struct recording *recording)
 	}
 	for (size_t i = 0; i < recording->place_count; i++)
 		place_close(&recording->places[i]);
-	for (size_t i = 0; i < recording->journal_count; i++)
+	for (size_t i = 0; i < recording->journal_count; i++) {
 		free((char *)recording->journals[i]);
+		free(recording->journal_files[i].file);
+	}
 	for (size_t i = 0; i < recording->missing_count; i++) {
 		free((char *)recording->missing[i].target);
 		free((char *)recording->missing[i].file);

@@ -197,6 +197,48 @@ const struct recording_missing *recording_missing(const struct recording *record
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count);
 const struct recording_note *recording_notes(const struct recording *recording, size_t *count);
 
+/*
+ * For those who look at, or repair, the files themselves. All three: false when there are no more;
+ * what is given lives as long as the recording.
+ */
+
+/* A directory that pieces lie in, or may lie in. */
+struct recording_place {
+	const char *path;
+	int fd;     /* of the directory, the recording's */
+	int target; /* which of the journal's targets it is; -1 = not known */
+};
+
+/* A file that the journal names. With a journal @index is that of history->files. */
+struct recording_file {
+	const char *file;       /* relative to the place; as found, or as it should be */
+	const char *final_file; /* the name without .part */
+	int place;              /* index of recording_place(); -1: not found */
+	int target;             /* the journal's; -1 without one */
+	uint64_t bytes;         /* its length when it was found */
+};
+
+struct recording_journal {
+	const char *path;
+	const char *file; /* relative to the place */
+	int place;        /* index of recording_place(); -1: not known */
+};
+
+bool recording_place(const struct recording *recording, size_t index, struct recording_place *place);
+bool recording_file(const struct recording *recording, size_t index, struct recording_file *file);
+bool recording_journal(const struct recording *recording, size_t index,
+		       struct recording_journal *journal);
+
+/**
+ * recording_open_file() - a descriptor of the caller's own, for reading
+ * Thread: any, several at a time.
+ * Return: the descriptor; -ENOENT not found, or not any more; -errno.
+ */
+int recording_open_file(const struct recording *recording, size_t index);
+
+/** recording_open_journal() - the same for a journal. -ESTALE: another file has its name now. */
+int recording_open_journal(const struct recording *recording, size_t index);
+
 /**
  * recording_uses() - is this file (st_dev, st_ino) one of the pieces or journals, not to be written
  * over?

@@ -19,7 +19,6 @@ struct candidate {
 	struct history *start;
 	int fd;
 	uint64_t bytes;
-	bool is_asked_for; /* in a place the user named */
 };
 
 struct search {
@@ -65,14 +64,21 @@ static bool is_known_journal(const struct recording *recording, const struct sta
 	return false;
 }
 
-static int keep_journal(struct recording *recording, const char *path, const struct stat *st)
+/* @file: relative to @place; NULL: not known yet */
+static int keep_journal(struct recording *recording, const char *path, const struct stat *st,
+			int place, const char *file)
 {
+	char *file_copy = file ? strdup(file) : NULL;
 	const char **room = array_room(&recording->journals, recording->journal_count, sizeof(*room));
 	void *file_room = array_room(&recording->journal_files, recording->journal_count,
 				     sizeof(recording->journal_files[0]));
 
-	if (!room || !file_room || !(*room = strdup(path)))
+	if (!room || !file_room || (file && !file_copy) || !(*room = strdup(path))) {
+		free(file_copy);
 		return -ENOMEM;
+	}
+	recording->journal_files[recording->journal_count].place = place;
+	recording->journal_files[recording->journal_count].file = file_copy;
 	recording->journal_files[recording->journal_count].device = st->st_dev;
 	recording->journal_files[recording->journal_count].inode = st->st_ino;
 	recording->journal_count++;
@@ -81,7 +87,7 @@ static int keep_journal(struct recording *recording, const char *path, const str
 
 /* Takes over fd. Return: 1 added; 0 not a journal, said in a note, or known already; -ENOMEM. */
 static int add_candidate(struct search *search, int fd, const char *path, const struct stat *st,
-			 bool is_asked_for)
+			 int place, const char *file)
 {
 	struct candidate *room;
 	struct history *start = NULL;
@@ -99,12 +105,10 @@ static int add_candidate(struct search *search, int fd, const char *path, const 
 		goto done;
 	}
 	room = array_room(&search->candidates, search->count, sizeof(*room));
-	ret = room ? keep_journal(search->recording, path, st) : -ENOMEM;
+	ret = room ? keep_journal(search->recording, path, st, place, file) : -ENOMEM;
 	if (ret < 0)
 		goto done;
-	*room = (struct candidate){
-		.start = start, .fd = fd, .bytes = (uint64_t)st->st_size, .is_asked_for = is_asked_for
-	};
+	*room = (struct candidate){ .start = start, .fd = fd, .bytes = (uint64_t)st->st_size };
 	search->count++;
 	return 1;
 done:
@@ -121,6 +125,7 @@ static void drop_last_candidate(struct search *search)
 	history_free(last->start);
 	close(last->fd);
 	free((char *)recording->journals[--recording->journal_count]);
+	free(recording->journal_files[recording->journal_count].file);
 }
 
 /* Where journals lie: TARGET/NAME.vsib.jsonl (raw) and TARGET/NAME/NAME.vsib.jsonl (vbs). */
@@ -144,7 +149,7 @@ static int look_in_place(struct search *search, size_t index, const char *name)
 			return fd;
 		ret = fd < 0 ? recording_add_note(search->recording, true, "journal %s %s", path,
 						  place_reason(fd)) :
-			       add_candidate(search, fd, path, &st, place->is_asked_for);
+			       add_candidate(search, fd, path, &st, (int)index, file);
 		if (ret < 0)
 			return ret;
 		found += ret;
@@ -291,6 +296,17 @@ static int compare_candidates(const void *a, const void *b)
 }
 
 /*
+ * What the recorder itself has told counts: a recovery that knew less may have put more lines
+ * behind.
+ */
+static bool is_better(const struct history *a, const struct history *b)
+{
+	if (a->told_bytes != b->told_bytes)
+		return a->told_bytes > b->told_bytes;
+	return a->valid_bytes > b->valid_bytes;
+}
+
+/*
  * The longest valid one; most often that is the longest file, and then the others need not be read.
  */
 static int choose_journal(struct search *search)
@@ -306,7 +322,7 @@ static int choose_journal(struct search *search)
 		char error[HISTORY_TEXT_LEN];
 		int ret;
 
-		if (recording->history && candidate->bytes <= recording->history->valid_bytes)
+		if (recording->history && candidate->bytes <= recording->history->told_bytes)
 			break;
 		if (lseek(candidate->fd, 0, SEEK_SET) < 0)
 			return -errno;
@@ -322,8 +338,7 @@ static int choose_journal(struct search *search)
 						 candidate->start->path, error);
 		if (ret < 0)
 			return ret;
-		if (history &&
-		    (!recording->history || history->valid_bytes > recording->history->valid_bytes)) {
+		if (history && (!recording->history || is_better(history, recording->history))) {
 			history_free(recording->history);
 			recording->history = history;
 		} else {
@@ -375,7 +390,7 @@ static int open_given_journal(struct search *search, const char *path)
 		close(fd);
 		return 0;
 	}
-	ret = add_candidate(search, fd, path, &st, true);
+	ret = add_candidate(search, fd, path, &st, -1, NULL);
 	if (ret < 0)
 		return ret;
 	if (ret == 0)
@@ -405,6 +420,21 @@ static int add_place_of_journal(struct search *search, char *dir)
 	return recording_add_place(search->recording, is_own ? dirname(dir) : dir, true);
 }
 
+/* A journal given by its path: what is it called in its target? */
+static int note_given_place(struct recording *recording, int place, const char *base)
+{
+	char file[2 * NAME_MAX + 32];
+	struct stat st;
+
+	snprintf(file, sizeof(file), "%s", base);
+	if (fstatat(recording->places[place].fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_ino != recording->journal_files[0].inode)
+		snprintf(file, sizeof(file), "%.*s/%.*s", NAME_MAX, recording->name, NAME_MAX, base);
+	recording->journal_files[0].place = place;
+	recording->journal_files[0].file = strdup(file);
+	return recording->journal_files[0].file ? 0 : -ENOMEM;
+}
+
 static int take_name(struct recording *recording, const char *name)
 {
 	if (!history_name_is_safe(name) || strlen(name) > NAME_MAX)
@@ -431,6 +461,8 @@ static int take_recording(struct search *search, const char *text)
 	ret = open_given_journal(search, path);
 	if (ret > 0) {
 		ret = add_place_of_journal(search, dirname(path));
+		if (ret >= 0)
+			ret = note_given_place(recording, ret, basename(name_copy));
 	} else if (ret == 0) {
 		ret = take_name(recording, basename(name_copy));
 		if (ret == 0)

@@ -5,6 +5,7 @@
  *   recording_find.c      places, journals: which recording is it, and which journal is believed
  *   recording_resolve.c   the journal's files: where is each of them now
  *   recording_names.c     without a journal: names in number order
+ *   recording_files.c     the files, journals and places themselves, for those who repair them
  *   recording_round.c     files that take units in turn (wr)
  *   recording.c           the plan of the stream, and the calls of recording.h
  */
@@ -55,6 +56,8 @@ struct recording {
 	struct {
 		dev_t device;
 		ino_t inode;
+		int place;  /* -1: not known */
+		char *file; /* relative to it; NULL: not known */
 	} * journal_files;
 	struct history *history;
 

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vsib-check: is a recording what its journal says, and can what was cut short be used again? */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "drivers/units.h"
+#include "recorder/version.h"
+#include "tools/busy.h"
+#include "tools/check.h"
+#include "tools/check_options.h"
+#include "tools/findings.h"
+#include "tools/journals.h"
+#include "tools/json_file.h"
+#include "tools/recording.h"
+#include "tools/recover.h"
+
+struct program {
+	struct check_options options;
+	struct recording_query query;
+	char *owner; /* of the query: TARGET/NAME that a piece belongs to */
+	struct recording *recording;
+	const struct recording_info *info;
+	struct findings *findings;
+	struct check_result result;
+	bool is_running;
+	bool is_terminal; /* stderr: a progress line is shown */
+};
+
+static atomic_int stop_signal;
+
+static void on_signal(int number)
+{
+	atomic_store_explicit(&stop_signal, number, memory_order_relaxed);
+}
+
+/* The second signal of a kind ends the program at once. SIGIO: see busy.h */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGIO, SIG_IGN);
+}
+
+/*
+ * ---- which recording
+ * -----------------------------------------------------------------------------
+ */
+
+static int status_of(int ret)
+{
+	switch (ret) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return EX_NOINPUT;
+	case -EACCES:
+	case -EPERM:
+		return EX_NOPERM;
+	case -EINVAL:
+		return EX_USAGE;
+	case -EBADMSG:
+	case -EBUSY:
+	case -EINTR:
+	case -ENODATA:
+	case -ENOMEM:
+		return FINDINGS_TROUBLE;
+	default:
+		return EX_IOERR;
+	}
+}
+
+static bool is_piece_of(const char *recording_path, const struct stat *st)
+{
+	struct recording_query query = { .recording = recording_path };
+	struct recording *recording;
+	bool is_piece = recording_open(&recording, &query) == 0 && recording_info(recording)->journal &&
+			recording_uses(recording, st->st_dev, st->st_ino);
+
+	recording_free(recording);
+	return is_piece;
+}
+
+/* TARGET/NAME.xxx belongs to TARGET/NAME, and TARGET/NAME/NAME.xxx, too. NULL: to none. */
+static char *find_owner(const char *path, const struct stat *st)
+{
+	char *copy = strdup(path), *base_copy = strdup(path), *owner = NULL;
+	const char *dir, *base;
+
+	if (!copy || !base_copy)
+		goto done;
+	dir = dirname(copy);
+	base = basename(base_copy);
+	if (asprintf(&owner, "%s/%.*s", dir, (int)strcspn(base, "."), base) < 0)
+		owner = NULL;
+	if (owner && is_piece_of(owner, st))
+		goto done;
+	free(owner);
+	owner = is_piece_of(dir, st) ? strdup(dir) : NULL;
+done:
+	free(copy);
+	free(base_copy);
+	return owner;
+}
+
+static bool is_journal(const char *path)
+{
+	size_t len = strlen(path), suffix_len = strlen(".jsonl");
+
+	return len > suffix_len && strcmp(path + len - suffix_len, ".jsonl") == 0;
+}
+
+/* A data file was named: its recording is meant. Without one only its format could be checked. */
+static int take_file(struct program *program)
+{
+	const char *path = program->options.recording;
+	struct stat st;
+
+	if (!path || is_journal(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	program->owner = find_owner(path, &st);
+	if (!program->owner) {
+		findings_insist(
+			program->findings,
+			"%s belongs to no recording with a journal, and the formats of plain files are not known yet: nothing to compare it with",
+			path);
+		return EX_USAGE;
+	}
+	findings_say(program->findings, "%s is a piece of %s, which is checked", path, program->owner);
+	program->query.recording = program->owner;
+	return 0;
+}
+
+static int open_recording(struct program *program)
+{
+	int ret = recording_open(&program->recording, &program->query);
+
+	if (ret == 0) {
+		program->info = recording_info(program->recording);
+		return 0;
+	}
+	findings_insist(program->findings, "%s", recording_error(program->recording));
+	return status_of(ret);
+}
+
+/*
+ * ---- recovery
+ * ------------------------------------------------------------------------------------
+ */
+
+static void keep_step(struct program *program, const struct recover_step *step, const char *words)
+{
+	enum findings_status status = step->what == RECOVER_FAILED ? FINDINGS_TROUBLE : FINDINGS_GOOD;
+	json_t *item = json_pack(
+		"{s:s, s:o, s:o, s:I, s:I, s:I}", "action", recover_what_name(step->what), "target",
+		json_file_text(step->target), "file", json_file_text(step->file), "from_bytes",
+		(json_int_t)step->from_bytes, "to_bytes", (json_int_t)step->to_bytes,
+		"written_bytes", (json_int_t)step->written_bytes);
+
+	if (item && step->other)
+		json_object_set_new(item, "new_file", json_file_text(step->other));
+	if (item && step->reason)
+		json_object_set_new(item, "reason", json_string(step->reason));
+	findings_add(program->findings, FINDING_STEP, status, item, "%s/%s: %s%s%s", step->target,
+		     step->file, words, step->reason ? ": " : "", step->reason ? step->reason : "");
+}
+
+static void on_step(void *context, const struct recover_step *step)
+{
+	struct program *program = context;
+	const char *would = program->options.is_dry ? "would be " : "";
+	char words[512 + NAME_MAX];
+
+	switch (step->what) {
+	case RECOVER_CUT:
+		snprintf(words, sizeof(words),
+			 "%scut from %" PRIu64 " to %" PRIu64 " bytes: %" PRIu64
+			 " beyond the journal's word, %" PRIu64 " of them written",
+			 would, step->from_bytes, step->to_bytes, step->from_bytes - step->to_bytes,
+			 step->written_bytes);
+		break;
+	case RECOVER_RENAME:
+		snprintf(words, sizeof(words), "%srenamed to %.300s", would, step->other);
+		break;
+	case RECOVER_REMOVE:
+		snprintf(words, sizeof(words),
+			 "%sremoved: %" PRIu64 " bytes, nothing of it promised, %" PRIu64
+			 " of them written",
+			 would, step->from_bytes, step->written_bytes);
+		break;
+	case RECOVER_JOURNAL:
+		snprintf(words, sizeof(words),
+			 "%swritten: %" PRIu64 " bytes instead of %" PRIu64 "%s%s", would,
+			 step->to_bytes, step->from_bytes,
+			 step->other ? "; the damaged one is now " : "",
+			 step->other ? step->other : "");
+		break;
+	case RECOVER_KEPT:
+		snprintf(words, sizeof(words), "left as it is, %" PRIu64 " bytes", step->from_bytes);
+		break;
+	case RECOVER_FAILED:
+		snprintf(words, sizeof(words), "failed");
+		break;
+	}
+	keep_step(program, step, words);
+}
+
+static int recover(struct program *program)
+{
+	struct recover_config config = {
+		.is_dry = program->options.is_dry,
+		.is_missing_lost = program->options.is_missing_lost,
+		.stop = &stop_signal,
+		.say = on_step,
+		.context = program,
+	};
+	struct recover_result result;
+	int ret = recover_run(&program->query, &config, &result);
+
+	if (ret < 0) {
+		findings_insist(program->findings, "%s", result.error);
+		return status_of(ret);
+	}
+	if (result.step_count == 0 && result.failed_count == 0)
+		findings_say(program->findings, "nothing to recover");
+	return 0;
+}
+
+/*
+ * ---- what the journals and directories tell
+ * ------------------------------------------------------
+ */
+
+static void look_at_notes(struct program *program)
+{
+	const struct recording_note *notes;
+	size_t count;
+
+	notes = recording_notes(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		findings_add(program->findings, FINDING_WARNING,
+			     notes[i].is_trouble ? FINDINGS_TROUBLE : FINDINGS_GOOD,
+			     json_file_text(notes[i].text), "%s", notes[i].text);
+}
+
+static const char *describe_journal(const struct journals_found *found, enum findings_status *status)
+{
+	*status = FINDINGS_GOOD;
+	switch (found->state) {
+	case JOURNALS_SAME:
+		return found->is_torn ? "ends in a torn line, which is ignored" : NULL;
+	case JOURNALS_SHORTER:
+		if (found->is_recovered)
+			return "was recovered when less was known";
+		return found->is_torn ?
+			       "is shorter, and ends in a torn line: all right after a crash" :
+			       "is shorter: all right after a crash, or when its disk was lost";
+	case JOURNALS_DAMAGED:
+		*status = FINDINGS_DIFFERENCES;
+		return "is damaged: what stands behind its valid lines is not used";
+	case JOURNALS_CONTRADICTS:
+		*status = FINDINGS_TROUBLE;
+		return "contradicts the one that is believed";
+	case JOURNALS_UNREADABLE:
+		*status = FINDINGS_TROUBLE;
+		return strerror(-found->error);
+	}
+	return NULL;
+}
+
+static int look_at_journals(struct program *program)
+{
+	for (size_t i = 0; i < program->info->journal_count; i++) {
+		const char *path = program->info->journals[i], *words;
+		enum findings_status status;
+		struct journals_found found;
+		json_t *item;
+		int ret = journals_compare(program->recording, i, &found);
+
+		if (ret < 0)
+			return ret;
+		words = describe_journal(&found, &status);
+		item = json_pack("{s:o, s:s, s:b, s:b, s:I, s:I}", "path", json_file_text(path),
+				 "state", journals_state_name(found.state), "believed",
+				 found.is_believed, "torn", found.is_torn, "bytes",
+				 (json_int_t)found.bytes, "common_bytes",
+				 (json_int_t)found.common_bytes);
+		if (words)
+			findings_add(program->findings, FINDING_JOURNAL, status, item,
+				     "journal %s %s (%" PRIu64 " of its %" PRIu64
+				     " bytes are lines of %s)",
+				     path, words, found.common_bytes, found.bytes,
+				     program->info->journal);
+		else
+			json_array_append_new(findings_items(program->findings, FINDING_JOURNAL), item);
+	}
+	return 0;
+}
+
+static void look_at_end(struct program *program)
+{
+	char why[PATH_MAX + 256];
+
+	if (!program->info->journal) {
+		findings_add(program->findings, FINDING_WARNING, FINDINGS_DIFFERENCES,
+			     json_string("there is no journal"),
+			     "%s has no journal: nothing tells what its bytes should be",
+			     program->info->name);
+		return;
+	}
+	if (program->info->has_end)
+		return;
+	program->is_running = busy_recording(program->recording, why, sizeof(why));
+	findings_worsen(program->findings, FINDINGS_DIFFERENCES);
+	if (program->is_running)
+		findings_say(program->findings,
+			     "the journal has no end line: still being recorded; %s", why);
+	else
+		findings_say(
+			program->findings,
+			"the journal has no end line: the recording was cut short; --recover brings it into order");
+}
+
+static void look_at_missing(struct program *program)
+{
+	const struct recording_missing *missing;
+	const struct recording_unused *unused;
+	size_t count;
+
+	missing = recording_missing(program->recording, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct recording_missing *m = &missing[i];
+
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
+			     json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target",
+				       json_file_text(m->target), "file", json_file_text(m->file),
+				       "reason", m->reason, "stream_offset",
+				       (json_int_t)m->stream_offset, "stream_end",
+				       (json_int_t)m->stream_end, "bytes", (json_int_t)m->bytes),
+			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
+			     " to %" PRIu64,
+			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
+			     m->stream_offset, m->stream_end);
+	}
+	if (program->info->is_incomplete)
+		findings_worsen(program->findings, FINDINGS_DIFFERENCES);
+	unused = recording_unused(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		findings_add(
+			program->findings, FINDING_UNUSED, FINDINGS_GOOD,
+			json_pack("{s:o, s:o, s:s}", "target", json_file_text(unused[i].target),
+				  "file", json_file_text(unused[i].file), "reason", unused[i].reason),
+			"%s/%s: %s, not used", unused[i].target, unused[i].file, unused[i].reason);
+}
+
+static void look_at_gaps(struct program *program)
+{
+	struct recording_piece piece;
+
+	while (recording_next(program->recording, &piece) == 1) {
+		const char *cause = recording_cause_name(piece.cause);
+		json_t *item;
+
+		if (piece.kind != RECORDING_GAP || piece.cause == RECORDING_MISSING)
+			continue;
+		item = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)piece.stream_offset,
+				 "bytes", (json_int_t)piece.bytes, "cause", cause);
+		if (item && piece.is_estimated)
+			json_object_set_new(item, "estimated", json_true());
+		findings_add(program->findings, FINDING_GAP, FINDINGS_DIFFERENCES, item,
+			     "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s",
+			     piece.stream_offset, piece.bytes, cause,
+			     piece.is_estimated ? ", estimated" : "");
+	}
+}
+
+static uint64_t *survey_promises(const struct history *history)
+{
+	uint64_t *promised = calloc(history->file_count + 1, sizeof(*promised));
+
+	for (size_t i = 0; promised && i < history->segment_count; i++) {
+		const struct history_segment *segment = &history->segments[i];
+		uint64_t end = segment->file_offset + segment->bytes;
+
+		if (end > promised[segment->file])
+			promised[segment->file] = end;
+	}
+	return promised;
+}
+
+/* What recovery would bring into order: names and lengths. While it is recorded they are as they should be. */
+static int look_at_files(struct program *program)
+{
+	uint64_t *promised = program->is_running ? NULL : survey_promises(program->info->history);
+	struct recording_place place;
+	struct recording_file file;
+
+	if (!promised)
+		return program->is_running ? 0 : -ENOMEM;
+	for (size_t i = 0; recording_file(program->recording, i, &file); i++) {
+		if (file.place < 0 || promised[i] == 0 ||
+		    !recording_place(program->recording, (size_t)file.place, &place))
+			continue;
+		if (file.bytes > promised[i])
+			findings_add(program->findings, FINDING_TAIL, FINDINGS_DIFFERENCES,
+				     json_pack("{s:o, s:o, s:I, s:I}", "target",
+					       json_file_text(place.path), "file",
+					       json_file_text(file.file), "bytes", (json_int_t)file.bytes,
+					       "promised_bytes", (json_int_t)promised[i]),
+				     "%s/%s is %" PRIu64 " bytes long, the journal says %" PRIu64
+				     ": the rest is not used",
+				     place.path, file.file, file.bytes, promised[i]);
+		if (strcmp(file.file, file.final_file) != 0)
+			findings_add(program->findings, FINDING_WARNING, FINDINGS_GOOD,
+				     json_file_text(file.file), "%s/%s has not got its final name",
+				     place.path, file.file);
+	}
+	free(promised);
+	return 0;
+}
+
+static void on_account(void *context, const char *sentence)
+{
+	struct program *program = context;
+
+	findings_add(program->findings, FINDING_ACCOUNT, FINDINGS_DIFFERENCES,
+		     json_string(sentence), "%s", sentence);
+}
+
+/*
+ * ---- every byte
+ * ----------------------------------------------------------------------------------
+ */
+
+static void on_progress(void *context, const struct check_result *result)
+{
+	struct program *program = context;
+	char line[256], done[UNITS_TEXT_LEN], all[UNITS_TEXT_LEN];
+	uint64_t bytes = atomic_load_explicit(&result->read_bytes, memory_order_relaxed);
+
+	if (!program->is_terminal || program->options.is_quiet || result->total_bytes == 0)
+		return;
+	snprintf(line, sizeof(line), "%s of %s, %.0f %%", units_format_bytes(done, bytes),
+		 units_format_bytes(all, result->total_bytes),
+		 100.0 * (double)bytes / (double)result->total_bytes);
+	findings_show(program->findings, line);
+}
+
+static void tell_bad(struct program *program, size_t index, const struct recording_place *place,
+		     const struct recording_file *file)
+{
+	const struct history_segment *segment = &program->info->history->segments[index];
+	char narrow[128] = "";
+	uint64_t difference;
+	json_t *item = json_pack("{s:o, s:o, s:I, s:I, s:I}", "target", json_file_text(place->path),
+				 "file", json_file_text(file->file), "file_offset",
+				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes,
+				 "stream_offset", (json_int_t)segment->stream_offset);
+
+	if (check_difference(program->recording, &program->result, index, &difference) == 0) {
+		difference += segment->file_offset;
+		snprintf(narrow, sizeof(narrow),
+			 "; the first byte that differs from a good copy is at file offset %" PRIu64,
+			 difference);
+		json_object_set_new(item, "first_difference", json_integer((json_int_t)difference));
+	}
+	findings_add(program->findings, FINDING_BAD, FINDINGS_DIFFERENCES, item,
+		     "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64
+		     " bytes, stream offset %" PRIu64 "%s",
+		     place->path, file->file, segment->file_offset, segment->bytes,
+		     segment->stream_offset, narrow);
+}
+
+static const char *describe_error(int error)
+{
+	switch (error) {
+	case -ENODATA:
+		return "the file has become shorter";
+	case -ESTALE:
+	case -ENOENT:
+		return "the file has gone, or another one has its name";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void tell_segments(struct program *program)
+{
+	for (size_t i = 0; i < program->result.segment_count; i++) {
+		const struct history_segment *segment = &program->info->history->segments[i];
+		const struct check_segment *found = &program->result.segments[i];
+		struct recording_place place;
+		struct recording_file file;
+
+		if ((found->state != CHECK_BAD && found->state != CHECK_UNREADABLE) ||
+		    !recording_file(program->recording, segment->file, &file) ||
+		    !recording_place(program->recording, (size_t)file.place, &place))
+			continue;
+		if (found->state == CHECK_BAD) {
+			tell_bad(program, i, &place, &file);
+			continue;
+		}
+		findings_add(program->findings, FINDING_UNREADABLE, FINDINGS_TROUBLE,
+			     json_pack("{s:o, s:o, s:I, s:I, s:I, s:s}", "target",
+				       json_file_text(place.path), "file", json_file_text(file.file),
+				       "file_offset", (json_int_t)segment->file_offset, "bytes",
+				       (json_int_t)segment->bytes, "stream_offset",
+				       (json_int_t)segment->stream_offset, "error",
+				       describe_error(found->error)),
+			     "can't read %s/%s from file offset %" PRIu64 ", %" PRIu64
+			     " bytes, stream offset %" PRIu64 ": %s",
+			     place.path, file.file, segment->file_offset, segment->bytes,
+			     segment->stream_offset, describe_error(found->error));
+	}
+}
+
+static int verify(struct program *program)
+{
+	struct check_config config = { .stop = &stop_signal, .progress = on_progress, .context = program };
+	int ret = check_run(program->recording, &config, &program->result);
+
+	tell_segments(program);
+	if (program->result.count[CHECK_UNSUMMED])
+		findings_say(program->findings,
+			     "%" PRIu64
+			     " segments have no checksum: they can be read, no more is known",
+			     program->result.count[CHECK_UNSUMMED]);
+	if (ret == -EINTR)
+		findings_insist(program->findings, "stopped by a signal: not everything was read");
+	else if (ret < 0)
+		findings_insist(program->findings, "%s", strerror(-ret));
+	if (ret < 0)
+		findings_worsen(program->findings, FINDINGS_TROUBLE);
+	return ret;
+}
+
+/*
+ * ---- the end
+ * -------------------------------------------------------------------------------------
+ */
+
+static const char *outcome(const struct program *program)
+{
+	static const char *const names[] = { "good", "differences", "trouble" };
+
+	return names[findings_status(program->findings)];
+}
+
+static double rate_of(const struct program *program)
+{
+	const struct check_result *result = &program->result;
+	double bytes = (double)atomic_load_explicit(&result->read_bytes, memory_order_relaxed);
+
+	return result->duration_ns > 0 ? bytes / ((double)result->duration_ns / 1e9) : 0;
+}
+
+static void say_totals(struct program *program)
+{
+	const struct check_result *result = &program->result;
+	char bytes[UNITS_TEXT_LEN];
+
+	findings_say(program->findings,
+		     "%s: %s: %" PRIu64 " bytes (%s) verified in %" PRIu64 " of %" PRIu64
+		     " segments; %" PRIu64 " gaps, %" PRIu64 " bad, %" PRIu64
+		     " unreadable, %" PRIu64 " missing; %.1f s, %.2f GB/s",
+		     program->info->name, outcome(program), result->verified_bytes,
+		     units_format_bytes(bytes, result->verified_bytes), result->count[CHECK_GOOD],
+		     result->segment_count, findings_count(program->findings, FINDING_GAP),
+		     result->count[CHECK_BAD], result->count[CHECK_UNREADABLE],
+		     result->count[CHECK_MISSING], (double)result->duration_ns / 1e9,
+		     rate_of(program) / 1e9);
+}
+
+static void add_list(json_t *report, const struct program *program, const char *key, enum finding kind)
+{
+	json_object_set(report, key, findings_items(program->findings, kind));
+}
+
+static json_t *build_report(const struct program *program)
+{
+	const struct check_result *result = &program->result;
+	const struct recording_info *info = program->info;
+	json_t *report = json_pack(
+		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o?, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
+		"schema", "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
+		json_file_text(info->name), "outcome", outcome(program), "exit_status",
+		(int)findings_status(program->findings), "journal", json_file_text(info->journal),
+		"has_end", info->has_end, "is_running", program->is_running, "stream_bytes",
+		(json_int_t)info->stream_bytes, "data_bytes", (json_int_t)info->data_bytes,
+		"gap_bytes", (json_int_t)info->gap_bytes, "verified_bytes",
+		(json_int_t)result->verified_bytes, "segment_count", (json_int_t)result->segment_count,
+		"verified_count", (json_int_t)result->count[CHECK_GOOD], "unsummed_count",
+		(json_int_t)result->count[CHECK_UNSUMMED], "bad_count",
+		(json_int_t)result->count[CHECK_BAD], "unreadable_count",
+		(json_int_t)result->count[CHECK_UNREADABLE], "missing_count",
+		(json_int_t)result->count[CHECK_MISSING], "gap_count",
+		(json_int_t)findings_count(program->findings, FINDING_GAP), "duration_s",
+		(double)result->duration_ns / 1e9, "bytes_per_s", rate_of(program));
+
+	add_list(report, program, "bad", FINDING_BAD);
+	add_list(report, program, "unreadable", FINDING_UNREADABLE);
+	add_list(report, program, "missing", FINDING_MISSING);
+	add_list(report, program, "gaps", FINDING_GAP);
+	add_list(report, program, "tails", FINDING_TAIL);
+	add_list(report, program, "unused", FINDING_UNUSED);
+	add_list(report, program, "journals", FINDING_JOURNAL);
+	add_list(report, program, "account", FINDING_ACCOUNT);
+	add_list(report, program, "warnings", FINDING_WARNING);
+	if (report && program->options.is_recovery)
+		json_object_set_new(report, "recovery",
+				    json_pack("{s:b, s:O}", "dry_run", program->options.is_dry, "steps",
+					      findings_items(program->findings, FINDING_STEP)));
+	return report;
+}
+
+static int write_report(struct program *program)
+{
+	json_t *report = build_report(program);
+	int ret = report ? json_file_write(report, program->options.json) : -ENOMEM;
+
+	json_decref(report);
+	if (ret == 0)
+		return 0;
+	findings_insist(program->findings, "report %s: %s", program->options.json, strerror(-ret));
+	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
+	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
+						 EX_CANTCREAT;
+}
+
+/* Return: an exit status. */
+static int check(struct program *program)
+{
+	int ret, status;
+
+	look_at_notes(program);
+	look_at_end(program);
+	look_at_missing(program);
+	look_at_gaps(program);
+	ret = program->info->journal ? look_at_journals(program) : 0;
+	if (ret == 0 && program->info->journal)
+		ret = look_at_files(program);
+	if (ret == 0 && program->info->journal)
+		ret = check_account(program->info->history, on_account, program);
+	if (ret < 0) {
+		findings_insist(program->findings, "%s", strerror(-ret));
+		return status_of(ret);
+	}
+	verify(program);
+	say_totals(program);
+	status = program->options.json ? write_report(program) : 0;
+	return status && findings_status(program->findings) != FINDINGS_TROUBLE ?
+		       status :
+		       (int)findings_status(program->findings);
+}
+
+static int run(struct program *program)
+{
+	const struct check_options *options = &program->options;
+	int status;
+
+	program->query = (struct recording_query){
+		.recording = options->recording,
+		.name = options->name,
+		.targets = options->targets,
+		.target_count = options->target_count,
+	};
+	status = take_file(program);
+	if (status == 0 && options->is_recovery)
+		status = recover(program);
+	if (status == 0)
+		status = open_recording(program);
+	return status == 0 ? check(program) : status;
+}
+
+int main(int argc, char **argv)
+{
+	struct program program = { .is_terminal = isatty(STDERR_FILENO) };
+	int status;
+
+	check_options_parse(&program.options, argc, argv);
+	catch_signals();
+	if (findings_create(&program.findings, "vsib-check", program.options.is_quiet) < 0)
+		return EX_OSERR;
+	status = run(&program);
+	check_free(&program.result);
+	recording_free(program.recording);
+	findings_free(program.findings);
+	free(program.owner);
+	free(program.options.targets);
+	return status;
+}
