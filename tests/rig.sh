@@ -10,16 +10,21 @@
 #	rig_throttle usb1 8388608               writes to it at 8 MiB/s from now on; 1: as good as stuck
 #	rig_release usb1                        full speed again
 #	rig_read_only usb1; rig_die usb2        what happens to disks
+#	rig_fault sick                          a disk that fails as it is told, mounted at $RIG/sick (rig_need fuse)
+#	rig_fault_set sick write:EIO@20M        from now on; the words stand in tests/tool_faultfs.c
+#	rig_fault_kill sick                     gone: each operation ends with ENOTCONN
 #	rig_expect 1 vsib-gather ...            runs it; the test fails unless it ends with status 1
 #	rig_fail 'the second journal has a hole'
 #
 # At the end of the test, however it ends, all of it is undone. The undoing does not remember what was made:
-# it looks for mounts and loop devices that lie under $RIG, so a half-made disk goes too.
+# it looks for mounts and loop devices that lie under $RIG, so a half-made disk goes too. It does remember the
+# programs behind rig_fault: they end first, since with them ends what hangs in their mounts.
 
 PATH=$PATH:/usr/sbin:/sbin
+: "${TOOLS:=$PWD/build/tests}"
 RIG=$(mktemp -d "${TMPDIR:-/tmp}/vsib-rig.XXXXXX") || exit 1
 RIG=$(realpath "$RIG")
-declare -A rig_device=()
+declare -A rig_device=() rig_fault_pid=()
 rig_at_exit=() # commands to run first, as the test adds them
 
 # The folder of cgroup v1's blkio controller, where the kernel has it.
@@ -43,7 +48,7 @@ rig_expect() {
 	[ "$status" -eq "$wanted" ] || rig_fail "status $status instead of $wanted: $*"
 }
 
-# rig_need root|loop|throttle|data|space:MIB|PROGRAM ...
+# rig_need root|loop|throttle|fuse|data|space:MIB|PROGRAM ...
 rig_need() {
 	local what free
 	for what; do
@@ -56,6 +61,11 @@ rig_need() {
 		throttle)
 			rig_need root
 			[[ -n $rig_blkio && -w $rig_throttle_file ]] || rig_skip "needs the blkio throttle of cgroup v1"
+			;;
+		fuse)
+			[[ -c /dev/fuse && -r /dev/fuse && -w /dev/fuse ]] || rig_skip "needs /dev/fuse"
+			[ "$(id -u)" -eq 0 ] || rig_need fusermount3
+			rig_need "$TOOLS/tool_faultfs"
 			;;
 		data) [[ -n ${DATA-} && -d $DATA ]] || rig_skip "needs the sample files (VSIB_DATA)" ;;
 		space:*)
@@ -110,6 +120,47 @@ rig_die() {
 	xfs_io -x -c 'shutdown -f' "$RIG/$1" || rig_fail "$1 cannot be shut down"
 }
 
+# rig_fault NAME [-s]: -s: synchronous, see there; the directory behind it is $RIG/.back/NAME, its control socket $RIG/.back/NAME.ctl
+rig_fault() {
+	local name=$1 try
+	shift
+	mkdir -p "$RIG/.back/$name" "$RIG/$name"
+	rm -f "$RIG/.back/$name.ctl"
+	"$TOOLS/tool_faultfs" "$@" "$RIG/.back/$name" "$RIG/$name" "$RIG/.back/$name.ctl" >"$RIG/.back/$name.log" 2>&1 &
+	rig_fault_pid[$name]=$!
+	for try in {1..100}; do
+		rig_fault_set "$name" 2>/dev/null && return
+		kill -0 "${rig_fault_pid[$name]}" 2>/dev/null || break
+		sleep 0.05
+	done
+	rig_fail "$name cannot be mounted: $(cat "$RIG/.back/$name.log")"
+}
+
+# rig_fault_ask NAME [WORD...]: prints held=N met=N written=N; fails when nobody answers
+rig_fault_ask() {
+	local name=$1
+	shift
+	"$TOOLS/tool_faultfs" -c "$RIG/.back/$name.ctl" "$@"
+}
+
+rig_fault_set() {
+	rig_fault_ask "$@" >/dev/null
+}
+
+# The program behind it is gone at once, and what hangs in the mount comes back with ENOTCONN (or, later, EIO).
+rig_fault_kill() {
+	local pid=${rig_fault_pid[$1]}
+	kill -KILL "$pid"
+	wait "$pid"
+	unset "rig_fault_pid[$1]"
+} 2>/dev/null
+
+# rig_fault_end NAME: unmounted; the directory behind it stays
+rig_fault_end() {
+	[ -z "${rig_fault_pid[$1]-}" ] || rig_fault_kill "$1"
+	umount "$RIG/$1" 2>/dev/null || fusermount3 -q -u "$RIG/$1" || umount -l "$RIG/$1"
+}
+
 rig_loops() {
 	losetup --list --noheadings --output NAME,BACK-FILE 2>/dev/null | awk -v rig="$RIG/" 'index($2, rig) == 1 { print $1 }'
 }
@@ -132,7 +183,7 @@ rig_users() {
 }
 
 rig_undo() {
-	local status=$? device path try command users
+	local status=$? device path try command users name
 	trap '' INT TERM HUP
 	trap - EXIT
 	set +e
@@ -140,7 +191,10 @@ rig_undo() {
 	for command in "${rig_at_exit[@]}"; do
 		eval "$command"
 	done
-	# Throttles first: what comes next has to wait for writes.
+	# Faults and throttles first: what comes next has to wait for writes.
+	for name in "${!rig_fault_pid[@]}"; do
+		rig_fault_kill "$name"
+	done
 	if [ -w "$rig_throttle_file" ]; then
 		for device in $(rig_loops); do
 			echo "$(rig_device_number "$device") 0" >"$rig_throttle_file"
@@ -148,7 +202,7 @@ rig_undo() {
 	fi
 	for try in 1 2 3 4 5 6 7 8; do
 		for path in $(rig_mounts); do
-			umount "$path" 2>/dev/null
+			umount "$path" 2>/dev/null || fusermount3 -q -u "$path" 2>/dev/null
 		done
 		[ -n "$(rig_mounts)" ] || break
 		users=$(rig_users)
