@@ -10,6 +10,13 @@ bool disk_is_usable(const struct disk *disk)
 	return atomic_load_explicit(&disk->state, memory_order_acquire) == DISK_OK;
 }
 
+void disk_subtract_units(struct disk *disk, uint32_t count)
+{
+	/* blocks that go one by one are not counted; relaxed: see look_at_disks() in lanes.c */
+	if (disk->session->plan.run_bytes)
+		atomic_fetch_sub_explicit(&disk->open_units, count, memory_order_relaxed);
+}
+
 static enum disk_state state_for(int error)
 {
 	switch (-error) {

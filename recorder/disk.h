@@ -15,6 +15,9 @@
 /** disk_is_usable() - any thread */
 bool disk_is_usable(const struct disk *disk);
 
+/** disk_subtract_units() - so many runs are not this disk's any more; any thread */
+void disk_subtract_units(struct disk *disk, uint32_t count);
+
 /**
  * disk_fail() - this disk takes nothing more; the first call decides state and sentence
  * @error: -errno; ENOSPC and EDQUOT mean full, EROFS read-only, anything else failed

@@ -267,6 +267,7 @@ static void write_by_uring(struct engine *engine, struct engine_op *op)
 	unsigned bytes = op->bytes < (1U << 30) ? (unsigned)op->bytes : 1U << 30;
 	bool is_registered = engine->has_slots && op->slot >= 0;
 	int fd = is_registered ? op->slot : op->fd;
+	unsigned flags = (is_registered ? IOSQE_FIXED_FILE : 0) | (op->may_block ? IOSQE_ASYNC : 0);
 
 	if (engine->has_memory)
 		io_uring_prep_write_fixed(sqe, fd, op->data, bytes, (uint64_t)op->offset,
@@ -274,8 +275,7 @@ static void write_by_uring(struct engine *engine, struct engine_op *op)
 						engine->piece_bytes));
 	else
 		io_uring_prep_write(sqe, fd, op->data, bytes, (uint64_t)op->offset);
-	if (is_registered)
-		io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
+	io_uring_sqe_set_flags(sqe, flags);
 	io_uring_sqe_set_data(sqe, op);
 }
 

@@ -40,6 +40,7 @@ struct engine_op {
 	const void *data;
 	size_t bytes;
 	off_t offset;
+	bool may_block; /* the file system doesn't keep the promise not to: never in the caller's thread */
 	/* a call: the hand calls it, and it sets result; NULL = a write */
 	void (*run)(struct engine_op *op);
 	/* the engine sets */

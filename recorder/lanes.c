@@ -290,7 +290,7 @@ static void rescue_if_left(struct session *session, uint32_t queue)
 {
 	if (queue != RING_RESCUE && session->plan.is_held &&
 	    atomic_load_explicit(&session->disks[queue].is_left, memory_order_seq_cst))
-		ring_rescue(session->ring, queue);
+		disk_subtract_units(&session->disks[queue], ring_rescue(session->ring, queue));
 }
 
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */

@@ -20,7 +20,7 @@
 #define QUICK_NS INT64_C(200000000)
 #define FIRST_LIMIT 2
 
-enum job { JOB_NONE, JOB_BEGIN, JOB_SYNC, JOB_FINISH, JOB_DROP, JOB_REMOVE };
+enum job { JOB_NONE, JOB_BEGIN, JOB_SYNC, JOB_FINISH, JOB_DROP, JOB_TAKE_BACK };
 
 struct outbox_file {
 	struct outbox *outbox;
@@ -33,7 +33,7 @@ struct outbox_file {
 	uint64_t number, base;
 	uint64_t end;           /* of what was given to it so far */
 	uint64_t accepted;      /* of it, in order, has come back good */
-	uint64_t durable;       /* of it, is safe by a sync */
+	uint64_t durable;       /* of it, is safe by a sync, and ours */
 	uint64_t written_back;  /* buffered: up to here it is no longer dirty */
 	unsigned flight_count;
 	uint64_t finished_count;
@@ -180,15 +180,16 @@ static void do_job(struct engine_op *op)
 	case JOB_FINISH:
 		op->result = sink_finish_file(file->sink);
 		break;
-	case JOB_REMOVE:
-		sink_remove_file(file->sink);
+	case JOB_TAKE_BACK:
+		sink_take_back_file(file->sink, file->durable);
 		op->result = 0;
 		break;
 	default: /* JOB_DROP */
 		if (file->durable == 0) {
 			sink_abandon_file(file->sink);
-		} else {
-			sink_cut_file(file->sink, file->durable);
+		} else if (sink_cut_file(file->sink, file->durable) < 0 ||
+			   sink_finish_file(file->sink) < 0) {
+			/* its beginning is durable and in the journal: it stays, as it is */
 			sink_leave_file(file->sink);
 		}
 		op->result = 0;
@@ -231,10 +232,10 @@ static void end_job(struct outbox_file *file)
 	} else {
 		file->result = result;
 		file->finished_count++;
-		if (result == 0 && job == JOB_SYNC)
+		if (result == 0 && job == JOB_SYNC && !file->is_disowned)
 			file->durable = file->job_bytes;
-		if (job == JOB_FINISH && result == 0 && file->is_disowned && file->durable == 0)
-			begin_job(file, JOB_REMOVE);
+		if (job == JOB_FINISH && result == 0 && file->is_disowned)
+			begin_job(file, JOB_TAKE_BACK);
 		else if (job != JOB_SYNC && result == 0)
 			become_free(file);
 	}
@@ -456,6 +457,7 @@ static void launch(struct outbox *outbox, struct flight *flight)
 	}
 	flight->op.slot = flight->file->slot;
 	flight->op.fd = sink_fd(flight->file->sink);
+	flight->op.may_block = sink_may_block(flight->file->sink);
 	engine_write(outbox->engine, &flight->op);
 }
 

@@ -120,7 +120,7 @@ bool outbox_finish(struct outbox_file *file);
 
 /**
  * outbox_drop() - the file goes elsewhere: it is removed, or, if some of it is durable, cut to that and
- *                 left. Nothing may be in flight to it. As outbox_sync().
+ *                 finished, or else left. Nothing may be in flight to it. As outbox_sync().
  */
 bool outbox_drop(struct outbox_file *file);
 
@@ -129,7 +129,7 @@ void outbox_end(struct outbox_file *file);
 
 /**
  * outbox_disown() - others will have what was written to the file and is not durable: should it be
- *                   finished all the same (that was under way), it is removed
+ *                   finished all the same (that was under way), that is taken back
  */
 void outbox_disown(struct outbox_file *file);
 

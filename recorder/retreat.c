@@ -34,8 +34,9 @@ static void leave(struct writer *w)
 		struct flight *flight = outbox_flight(w->outbox, i);
 
 		flight->is_kept = !flight->is_back;
-		if (flight->is_kept)
-			ring_hold(w->ring, flight->block);
+		if (!flight->is_kept)
+			continue;
+		ring_hold(w->ring, flight->block);
 	}
 	segmenter_drop(disk->segmenter);
 	while (w->promise_count > 0) {
@@ -57,7 +58,7 @@ static void leave(struct writer *w)
 		outbox_disown(outbox_file_at(w->outbox, i));
 	/* seq_cst: the reader looks at it after each put, see ring_rescue() */
 	atomic_store_explicit(&disk->is_left, true, memory_order_seq_cst);
-	ring_rescue(w->ring, disk->number);
+	disk_subtract_units(disk, ring_rescue(w->ring, disk->number));
 }
 
 static bool take_back_kept(struct writer *w)
@@ -66,8 +67,10 @@ static bool take_back_kept(struct writer *w)
 	bool is_busy = false;
 
 	while ((flight = outbox_first(w->outbox)) != NULL && flight->is_back) {
-		if (flight->is_kept)
+		if (flight->is_kept) {
+			writer_note_write(w, flight, flight->ended_ns);
 			ring_give_back(w->ring, flight->block);
+		}
 		outbox_pop(w->outbox);
 		is_busy = true;
 	}
@@ -134,8 +137,7 @@ static bool leaving_turn(struct writer *w)
 	while (!writer_is_aborting(w) &&
 	       (first = ring_claim(w->ring, w->disk->number)) != RING_NONE) {
 		ring_hand_over(w->ring, first);
-		if (w->session->plan.run_bytes)
-			atomic_fetch_sub_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+		disk_subtract_units(w->disk, 1);
 		is_busy = true;
 	}
 	return is_busy;

@@ -14,6 +14,7 @@
 #include "recorder/outbox.h"
 
 #define JOURNAL_NS (INT64_C(20) * UNITS_NS_PER_S)
+#define STUCK_NS (UNITS_NS_PER_S / 4) /* what a stuck disk's threads get at the end */
 #define GIVE_UP_NS (INT64_C(10) * UNITS_NS_PER_S) /* takes a moment, unless this machine stands still */
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
@@ -205,17 +206,23 @@ static void take_times(struct session *session)
 /* Joins what has ended; false when a thread has not come back by the deadline. */
 static bool join_all(struct session *session, int64_t deadline_ns)
 {
+	int64_t stuck_ns = units_monotonic_ns() + STUCK_NS;
 	bool is_clean = true;
 
 	atomic_store_explicit(&session->has_end_line, true, memory_order_release);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
+		int64_t until_ns = deadline_ns;
 
 		bell_ring(&disk->keeper_bell);
+		/* its keeper may be held by the same disk */
+		if (atomic_load_explicit(&disk->state, memory_order_acquire) == DISK_STUCK &&
+		    stuck_ns < deadline_ns)
+			until_ns = stuck_ns;
 		if (disk->has_writer)
-			disk->has_writer = !join_before(disk->writer, deadline_ns);
+			disk->has_writer = !join_before(disk->writer, until_ns);
 		if (disk->has_keeper)
-			disk->has_keeper = !join_before(disk->keeper, deadline_ns);
+			disk->has_keeper = !join_before(disk->keeper, until_ns);
 		disk->is_held = !disk->has_writer && outbox_stop(disk->outbox) < 0;
 		is_clean = is_clean && !disk->has_writer && !disk->has_keeper && !disk->is_held;
 	}

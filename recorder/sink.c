@@ -38,6 +38,7 @@ struct sink {
 	bool is_direct;        /* of the open file */
 	bool can_direct;       /* of this target, as far as we know */
 	bool can_allocate;
+	bool keeps_promises; /* constant: the file system is known not to wait when it is told so */
 	_Atomic int sync_error; /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
@@ -160,6 +161,20 @@ static int fail_sync(struct sink *sink, int code, const char *format, ...)
 
 /* ---- open and close ---- */
 
+/*
+ * io_uring asks the file system not to wait, and hands what would have to over to threads of the
+ * kernel. FUSE, and others that the kernel only passes on to, say yes and wait.
+ */
+static bool keeps_promises(const struct target *target)
+{
+	static const char *const names[] = { "ext4", "xfs", "btrfs", "f2fs" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(target->fs, names[i]) == 0)
+			return true;
+	return false;
+}
+
 int sink_open(struct sink **out, const struct sink_config *config)
 {
 	struct sink *sink = calloc(1, sizeof(*sink));
@@ -172,6 +187,7 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	sink->fd = sink->directory_fd = -1;
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
+	sink->keeps_promises = keeps_promises(config->target);
 	pthread_mutex_init(&sink->lock, NULL);
 	return 0;
 }
@@ -468,6 +484,11 @@ ssize_t sink_write_stream(const void *data, size_t bytes)
 	}
 }
 
+bool sink_may_block(const struct sink *sink)
+{
+	return !sink->keeps_promises || !sink->is_direct;
+}
+
 int sink_fd(const struct sink *sink)
 {
 	return sink->fd;
@@ -589,27 +610,29 @@ int sink_cut_file(struct sink *sink, uint64_t bytes)
 void sink_abandon_file(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
-	bool has_promise;
 
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return;
-	pthread_mutex_lock(&sink->lock);
-	has_promise = sink->is_entry_durable;
-	pthread_mutex_unlock(&sink->lock);
-	if (has_promise) {
-		sink_leave_file(sink);
-		return;
-	}
 	close_file(sink);
 	unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
 }
 
-void sink_remove_file(struct sink *sink)
+void sink_take_back_file(struct sink *sink, uint64_t bytes)
 {
 	char name[LAYOUT_NAME_LEN + 8];
+	int dir = sink->config.target->dir_fd, fd;
 
-	if (sink_has_files(sink) && sink->fd < 0)
-		unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
+	if (!sink_has_files(sink) || sink->fd >= 0)
+		return;
+	if (bytes == 0) {
+		unlinkat(dir, present_name(sink, name), 0);
+		return;
+	}
+	fd = openat(dir, present_name(sink, name), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	sink->io->cut(sink->io, fd, (off_t)bytes);
+	close(fd);
 }
 
 void sink_leave_file(struct sink *sink)

@@ -142,6 +142,12 @@ void sink_write_back(struct sink *sink, uint64_t from, uint64_t end);
 /** sink_write_stream() - some bytes to stdout; waits for a reader. Return: bytes; -errno. */
 ssize_t sink_write_stream(const void *data, size_t bytes);
 
+/**
+ * sink_may_block() - a write that is not to wait (RWF_NOWAIT, io_uring) may wait all the same on this file
+ *                     system, or while it goes through the page cache
+ */
+bool sink_may_block(const struct sink *sink);
+
 /** sink_fd() - of the open file; -1 = none */
 int sink_fd(const struct sink *sink);
 
@@ -169,13 +175,15 @@ int sink_cut_file(struct sink *sink, uint64_t bytes);
  * sink_abandon_file() - close and remove the unfinished file, under whichever name it has by now;
  * best effort
  *
- * A file of which a sync has succeeded is left instead: nobody else may have what was promised
- * there.
+ * Nothing of it may have been promised to anybody.
  */
 void sink_abandon_file(struct sink *sink);
 
-/** sink_remove_file() - the file that was finished last: others have it after all; best effort */
-void sink_remove_file(struct sink *sink);
+/**
+ * sink_take_back_file() - of the file that was finished last others have what lies behind @bytes; best effort
+ * @bytes: 0: it is removed
+ */
+void sink_take_back_file(struct sink *sink, uint64_t bytes);
 
 /**
  * sink_leave_file() - cut the file to its true size and close it under the name it has now,

@@ -4,8 +4,9 @@
  *
  * Who writes what:
  *   reader     source -> ring (reader.c): cuts the stream into blocks, runs and files
- *   writer     one a disk: ring -> sink (writer.c)
- *   keeper     one a disk: makes data durable and keeps the journal there (keeper.c)
+ *   writer     one a disk: decides what is written, synced and let go (writer.c, retreat.c); no disk
+ *              holds it, because what may block is done by the engine's threads (outbox.h, engine.h)
+ *   keeper     one a disk: keeps the journal there (keeper.c)
  *   supervisor the thread that sets up, watches and ends (session.c, supervise.c, settle.c)
  * Each field names its writer. Whatever isn't atomic is constant from session_start() on, or
  * belongs to the thread named. The functions here may be called by any of the four.

@@ -41,8 +41,7 @@ uint32_t writer_pop_run(struct writer *w)
 
 void writer_end_run(struct writer *w, bool is_with_others)
 {
-	if (w->session->plan.run_bytes) /* else blocks go one by one and no units are counted */
-		atomic_fetch_sub_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+	disk_subtract_units(w->disk, 1);
 	if (!is_with_others) /* release: who sees all runs through sees what became of them */
 		atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
 }
@@ -167,10 +166,11 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
-static void note_write(struct disk *disk, const struct flight *flight)
+void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns)
 {
-	int64_t took = flight->ended_ns - flight->started_ns, ended = flight->ended_ns,
-		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
+	struct disk *disk = w->disk;
+	int64_t ended = flight->is_back ? flight->ended_ns : now_ns,
+		took = ended - flight->started_ns, last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
 	unsigned class = 0;
 
 	if (last == 0) /* the first turn is counted from the start, as wr did it */
@@ -235,7 +235,7 @@ static bool count_write(struct writer *w, struct flight *flight)
 		return true;
 	if (is_crowded(w))
 		return false;
-	note_write(disk, flight);
+	writer_note_write(w, flight, flight->ended_ns);
 	account_add(&disk->accepted_bytes, flight->bytes);
 	outbox_accept(flight);
 	if (flight->file)
@@ -483,6 +483,16 @@ static void work(struct writer *w)
 	}
 }
 
+/* What the kernel still holds has been taking so long at least. */
+static void note_unreturned(struct writer *w)
+{
+	int64_t now = units_monotonic_ns();
+
+	for (unsigned i = 0; i < outbox_count(w->outbox); i++)
+		if (!outbox_flight(w->outbox, i)->is_back)
+			writer_note_write(w, outbox_flight(w->outbox, i), now);
+}
+
 void *writer_main(void *arg)
 {
 	struct disk *disk = arg;
@@ -506,6 +516,7 @@ void *writer_main(void *arg)
 		disk_fail(disk, ret, text);
 	}
 	work(&w);
+	note_unreturned(&w);
 	segmenter_close(disk->segmenter);
 	atomic_store_explicit(&disk->writer_cpu, sched_getcpu(), memory_order_relaxed);
 	atomic_store_explicit(&disk->writer_policy, sched_getscheduler(0), memory_order_relaxed);

@@ -85,7 +85,7 @@ static void every_value_lands_where_it_belongs(void **state)
 		"-s sim: -o /a -o /b --target /c -r 512 -d 1h30m -n 64Mi --name scan --layout raw --template x.%d "
 		"--file-size 2G --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
 		"--checksum none --journal no --allow-same-device --force --lock no --huge-pages require --numa-node 3 "
-		"--silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
+		"--engine pwrite --depth 7 --disk-timeout 0 --silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
 	assert_string_equal(session->source_name, "sim:");
 	assert_int_equal(options.target_count, 3);
 	assert_string_equal(options.targets[2], "/c");
@@ -113,6 +113,9 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_true(session->use_huge_pages && session->require_huge_pages);
 	assert_int_equal(session->numa_node, 3);
 	assert_int_equal(session->silence_ns, 0);
+	assert_int_equal(session->engine, ENGINE_PWRITE);
+	assert_int_equal(session->depth, 7);
+	assert_int_equal(session->disk_timeout_ns, 0);
 	assert_string_equal(options.json, "out.json");
 	assert_int_equal(options.live, LIVE_LOG);
 	assert_int_equal(options.log_interval_ns, 500000000);
@@ -130,6 +133,9 @@ static void the_defaults_are_those_of_the_manual(void **state)
 	assert_false(options.session.use_force || options.session.allow_same_device ||
 		     options.is_ring_given);
 	assert_int_equal(options.session.silence_ns, 10 * UNITS_NS_PER_S);
+	assert_int_equal(options.session.disk_timeout_ns, 10 * UNITS_NS_PER_S);
+	assert_int_equal(options.session.engine, ENGINE_AUTO);
+	assert_int_equal(options.session.depth, 0);
 	assert_int_equal(options.session.numa_node, MEMORY_ANY_NODE);
 	assert_int_equal(options.session.on_overflow, OVERFLOW_AUTO);
 	options_complete(&options);
@@ -206,6 +212,11 @@ static void bad_values_are_usage_errors_that_name_the_option(void **state)
 		"--start yesterday",
 		"--start 2026-13-01T00:00:00Z",
 		"--silence never",
+		"--engine aio",
+		"--depth 0",
+		"--depth 129",
+		"--depth some",
+		"--disk-timeout soon",
 		"--live on",
 		"--log-interval 0",
 	};

@@ -828,6 +828,95 @@ static void a_stuck_disk_beside_others_does_not_keep_them_from_ending(void **sta
 	}
 }
 
+static const enum fake_call stallable[] = { FAKE_WRITE, FAKE_SYNC, FAKE_OPEN, FAKE_RENAME,
+					    FAKE_SYNC_DIRECTORY, FAKE_ALLOCATE };
+
+/* It never moves again, whatever it was asked: the others have everything, and nobody waits for it. */
+static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
+{
+	unsigned left_count = 0;
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
+		for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+			struct kit kit;
+			const char *error;
+
+			kit_open(&kit, 2 + (unsigned)c % 2);
+			set_shape(&kit, shape);
+			kit.config.disk_timeout_ns = 50 * MS;
+			kit.disks[1].stuck_at[stallable[c]] = 1 + chance(4);
+			start(&kit);
+			if (!kit_wait(&kit, 10 * UNITS_NS_PER_S))
+				fail_msg("call %zu, shape %d: it does not end", c, shape);
+			kit_end(&kit, 0, 200 * MS);
+			error = kit_check(&kit);
+			if (error)
+				fail_msg("call %zu, shape %d: %s", c, shape, error);
+			assert_int_equal(session_written_bytes(kit.session), 1000003);
+			if (atomic_load(&kit.session->disks[1].state) == DISK_STUCK) {
+				left_count++;
+				assert_int_equal(kit.outcome, OUTCOME_DEGRADED);
+			} else { /* no such call came */
+				assert_int_equal(kit.outcome, OUTCOME_COMPLETE);
+			}
+			kit_close(&kit);
+		}
+	}
+	assert_true(left_count > SHAPE_COUNT * 3);
+}
+
+static void a_disk_whose_stall_is_over_takes_part_again(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
+		for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+			struct kit kit;
+			const struct disk *disk;
+			uint64_t before;
+
+			kit_open(&kit, 2 + (unsigned)c % 2);
+			set_shape(&kit, shape);
+			fake_source_script.bytes = 0;
+			fake_source_script.pause_ns = MS;
+			kit.config.disk_timeout_ns = 30 * MS;
+			kit.disks[1].stuck_at[stallable[c]] = 1 + chance(3);
+			start(&kit);
+			disk = &kit.session->disks[1];
+			for (unsigned i = 0; i < 1000 && atomic_load(&disk->state) != DISK_STUCK; i++)
+				sleep_ns(MS);
+			before = atomic_load(&disk->durable_bytes);
+			fake_disk_release(&kit.disks[1]);
+			if (atomic_load(&disk->state) == DISK_STUCK) {
+				for (unsigned i = 0; i < 10000 && atomic_load(&disk->durable_bytes) == before; i++)
+					sleep_ns(MS);
+				assert_int_equal(atomic_load(&disk->state), DISK_OK);
+				assert_true(atomic_load(&disk->durable_bytes) > before);
+			}
+			session_stop(kit.session, STOP_SIGNAL);
+			finish(&kit, OUTCOME_COMPLETE, 0);
+		}
+	}
+}
+
+/* The last one is never left for being slow. */
+static void of_two_disks_that_do_not_move_one_is_waited_for(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 2);
+	kit.config.disk_timeout_ns = 30 * MS;
+	kit.disks[0].stuck_at[FAKE_WRITE] = kit.disks[1].stuck_at[FAKE_WRITE] = 2;
+	start(&kit);
+	sleep_ns(300 * MS);
+	assert_int_equal(atomic_load(&kit.session->usable_count), 1);
+	assert_int_equal(atomic_load(&kit.session->stop_reason), STOP_NONE);
+	fake_disk_release(&kit.disks[0]);
+	fake_disk_release(&kit.disks[1]);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 /* Written off at the very moment it comes back: whoever counts, it is counted once. */
 static void a_disk_that_comes_back_while_it_is_written_off_is_counted_once(void **state)
 {
@@ -1193,6 +1282,9 @@ int main(void)
 		cmocka_unit_test(a_failed_disk_that_holds_us_afterwards_keeps_nothing_from_the_others),
 		cmocka_unit_test(a_stuck_only_disk_ends_in_bounded_time),
 		cmocka_unit_test(a_stuck_disk_beside_others_does_not_keep_them_from_ending),
+		cmocka_unit_test(a_disk_that_does_not_move_is_left_and_nothing_is_lost),
+		cmocka_unit_test(a_disk_whose_stall_is_over_takes_part_again),
+		cmocka_unit_test(of_two_disks_that_do_not_move_one_is_waited_for),
 		cmocka_unit_test(a_disk_that_comes_back_while_it_is_written_off_is_counted_once),
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),

@@ -323,20 +323,6 @@ static void an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is(void **state
 	assert_int_equal(sink_finish_file(sink), 0);   /* nothing is open */
 }
 
-static void a_file_that_was_promised_is_never_abandoned(void **state)
-{
-	(void)state;
-	open_sink(65536, true, &disk.io);
-	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
-	write_piece(0, 4096);
-	assert_int_equal(sink_sync(sink), 0);
-	fake_disk_fail(&disk, FAKE_RENAME, 1, 0, EIO);
-	assert_int_equal(sink_finish_file(sink), -EIO);
-	sink_abandon_file(sink);
-	assert_false(sink_is_file_open(sink));
-	assert_file("f.000.part", 4096);
-}
-
 /* Whatever name it has reached: another disk gets the same file whole. */
 static void a_file_that_fails_in_finishing_can_be_abandoned(void **state)
 {
@@ -822,7 +808,6 @@ int main(void)
 		TEST(a_dangling_link_is_not_followed),
 		TEST(what_was_cut_is_gone_and_writing_goes_on_there),
 		TEST(an_abandoned_file_is_gone_and_a_left_one_stays_as_it_is),
-		TEST(a_file_that_was_promised_is_never_abandoned),
 		TEST(a_file_that_fails_in_finishing_can_be_abandoned),
 		TEST(a_file_in_the_way_survives_when_ours_is_abandoned),
 		TEST(a_file_that_fails_in_finishing_can_be_cut),
