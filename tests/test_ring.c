@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "ringbuf/bell.h"
 #include "ringbuf/ring.h"
 
 #define PAGE    ((size_t)4096)
@@ -203,6 +207,60 @@ static void a_block_that_is_kept_keeps_only_itself_busy(void **state)
 		ring_give_back(ring, b);
 	}
 	assert_int_equal(word_of(ring, kept), 1234567);
+	drop_ring(ring);
+}
+
+static void a_held_block_goes_round_when_all_have_given_it_back(void **state)
+{
+	struct ring *ring = make_ring(2, PAGE, 2);
+	uint32_t block;
+
+	(void)state;
+	for (int turn = 0; turn < 3; turn++) {
+		block = put_word(ring, 0, 1);
+		assert_int_equal(ring_claim(ring, 0), block);
+		ring_hold(ring, block);
+		ring_hand_over(ring, block); /* another writes it, while the kernel still reads it */
+		assert_int_equal(ring_claim(ring, RING_RESCUE), block);
+		ring_give_back(ring, block);
+		assert_int_equal(ring_free_count(ring), 1);
+		assert_int_equal(ring_level(ring).held_bytes, sizeof(uint32_t));
+		ring_give_back(ring, block);
+		assert_int_equal(ring_free_count(ring), 2);
+		assert_int_equal(ring_level(ring).held_bytes, 0);
+	}
+	drop_ring(ring);
+}
+
+static void the_bell_can_be_heard_through_a_descriptor(void **state)
+{
+	struct ring *ring = make_ring(4, PAGE, 2);
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	struct pollfd heard = { .fd = fd, .events = POLLIN };
+	uint32_t ticket;
+	int64_t from;
+
+	(void)state;
+	assert_true(fd >= 0);
+	bell_use_fd(ring_bell(ring, 1), fd);
+	ticket = ring_listen(ring, 1);
+	put_word(ring, 1, 1); /* nobody listens: no call is made */
+	assert_int_equal(poll(&heard, 1, 0), 0);
+	assert_false(bell_announce(ring_bell(ring, 1), ticket)); /* it has rung since */
+	ticket = ring_listen(ring, 1);
+	assert_true(bell_announce(ring_bell(ring, 1), ticket));
+	put_word(ring, 1, 2);
+	assert_int_equal(poll(&heard, 1, 0), 1);
+	bell_hush(ring_bell(ring, 1));
+	assert_int_equal(poll(&heard, 1, 0), 0);
+	from = now_ns(); /* and who only sleeps, sleeps */
+	ticket = ring_listen(ring, 1);
+	assert_false(ring_sleep(ring, 1, ticket, from + 20 * MS));
+	assert_true(now_ns() - from >= 20 * MS);
+	put_word(ring, 1, 3);
+	assert_true(ring_sleep(ring, 1, ticket, INT64_MAX));
+	bell_use_fd(ring_bell(ring, 1), -1);
+	close(fd);
 	drop_ring(ring);
 }
 
@@ -717,6 +775,8 @@ int main(void)
 		cmocka_unit_test(the_block_that_came_back_last_is_filled_next),
 		cmocka_unit_test(blocks_may_be_given_back_in_any_order),
 		cmocka_unit_test(a_block_that_is_kept_keeps_only_itself_busy),
+		cmocka_unit_test(a_held_block_goes_round_when_all_have_given_it_back),
+		cmocka_unit_test(the_bell_can_be_heard_through_a_descriptor),
 		cmocka_unit_test(a_block_not_put_goes_back_without_a_trace),
 		cmocka_unit_test(labels_belong_to_their_block_and_do_not_touch),
 		cmocka_unit_test(a_run_is_claimed_by_its_first_block_and_ends),
