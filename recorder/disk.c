@@ -39,8 +39,7 @@ static void set_state(struct disk *disk, enum disk_state state, const char *even
 	snprintf(disk->error, sizeof(disk->error), "%s", why);
 	pthread_mutex_unlock(&session->lock);
 	atomic_store_explicit(&disk->state, state, memory_order_release);
-	session_event(session, event, (int)disk->number, "%s: %s", session_disk_state_name(state),
-		      why);
+	session_event(session, event, (int)disk->number, "%s: %s", session_disk_state_name(state), why);
 }
 
 static void go_out(struct disk *disk)

@@ -39,19 +39,19 @@ struct crew {
 };
 
 struct engine {
-	struct engine_config config; /* constant */
-	char note[NOTE_LEN];         /* constant */
-	const char *name;            /* constant */
-	int bell_fd;                 /* the bell's, where io_uring waits for it; -1 */
-	bool has_uring;              /* constant */
-	bool has_slots;              /* constant */
-	bool has_memory;             /* constant: registered */
-	size_t piece_bytes;          /* constant: of the registered memory */
-	struct io_uring uring;       /* user */
-	bool is_bell_watched;        /* user: a poll on bell_fd is under way */
-	unsigned write_count;        /* user: in flight */
-	unsigned call_count;         /* user */
-	struct engine_op *returned;  /* user: taken from done, oldest first */
+	struct engine_config config;      /* constant */
+	char note[NOTE_LEN];              /* constant */
+	const char *name;                 /* constant */
+	int bell_fd;                      /* the bell's, where io_uring waits for it; -1 */
+	bool has_uring;                   /* constant */
+	bool has_slots;                   /* constant */
+	bool has_memory;                  /* constant: registered */
+	size_t piece_bytes;               /* constant: of the registered memory */
+	struct io_uring uring;            /* user */
+	bool is_bell_watched;             /* user: a poll on bell_fd is under way */
+	unsigned write_count;             /* user: in flight */
+	unsigned call_count;              /* user */
+	struct engine_op *returned;       /* user: taken from done, oldest first */
 	_Atomic(struct engine_op *) done; /* crews push, the user takes all: newest first */
 	struct crew hand, writers;
 };
@@ -159,8 +159,7 @@ static void crew_stop(struct crew *crew)
 
 /* ---- io_uring ---- */
 
-static void say(struct engine *engine, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static void say(struct engine *engine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void say(struct engine *engine, const char *format, ...)
 {
@@ -270,9 +269,9 @@ static void write_by_uring(struct engine *engine, struct engine_op *op)
 	unsigned flags = (is_registered ? IOSQE_FIXED_FILE : 0) | (op->may_block ? IOSQE_ASYNC : 0);
 
 	if (engine->has_memory)
-		io_uring_prep_write_fixed(sqe, fd, op->data, bytes, (uint64_t)op->offset,
-					  (int)((size_t)((const char *)op->data - memory) /
-						engine->piece_bytes));
+		io_uring_prep_write_fixed(
+			sqe, fd, op->data, bytes, (uint64_t)op->offset,
+			(int)((size_t)((const char *)op->data - memory) / engine->piece_bytes));
 	else
 		io_uring_prep_write(sqe, fd, op->data, bytes, (uint64_t)op->offset);
 	io_uring_sqe_set_flags(sqe, flags);
@@ -442,8 +441,7 @@ void engine_flush(struct engine *engine)
 /* Acquire: pairs with push_done(). */
 static void take_done(struct engine *engine)
 {
-	struct engine_op *newest =
-		atomic_exchange_explicit(&engine->done, NULL, memory_order_acquire);
+	struct engine_op *newest = atomic_exchange_explicit(&engine->done, NULL, memory_order_acquire);
 
 	while (newest) {
 		struct engine_op *older = newest->next;

@@ -50,11 +50,11 @@ struct engine_op {
 };
 
 struct engine_config {
-	enum engine_kind kind; /* ENGINE_URING: -errno where it is refused; AUTO: threads then */
-	unsigned depth;        /* writes in flight at most, 1 .. ENGINE_DEPTH_MAX */
+	enum engine_kind kind;    /* ENGINE_URING: -errno where it is refused; AUTO: threads then */
+	unsigned depth;           /* writes in flight at most, 1 .. ENGINE_DEPTH_MAX */
 	const struct sink_io *io; /* the calls; threads are used unless they are the system's */
 	struct bell *bell;        /* rings when something has come back */
-	void *memory;             /* where all data lie, to be registered; NULL = nowhere in particular */
+	void *memory; /* where all data lie, to be registered; NULL = nowhere in particular */
 	size_t memory_bytes;
 	size_t block_bytes;         /* no write's data cross a multiple of it in the memory */
 	const struct engine *other; /* has the same memory registered, to be shared; or NULL */

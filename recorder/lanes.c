@@ -9,7 +9,8 @@
 #include "recorder/disk.h"
 #include "recorder/xxh3.h"
 
-#define SUM_AGE_NS INT64_C(2000000000) /* a checksum spans so much time at most: the journal follows */
+#define SUM_AGE_NS \
+	INT64_C(2000000000) /* a checksum spans so much time at most: the journal follows */
 
 /*
  * The checksum of a segment to be: since its start, over blocks. The reader keeps it because what it

@@ -9,7 +9,8 @@
 
 #include "drivers/units.h"
 
-#define AHEAD_BYTES (UINT64_C(128) << 20) /* the next step is preallocated so far before it is needed */
+#define AHEAD_BYTES \
+	(UINT64_C(128) << 20) /* the next step is preallocated so far before it is needed */
 #define TEXT_LEN 1024
 /*
  * A slow disk gets less at a time, so that what it has is done in about a second at most, whenever the
@@ -31,10 +32,10 @@ struct outbox_file {
 	bool is_ending; /* nothing more goes there */
 	bool is_disowned;
 	uint64_t number, base;
-	uint64_t end;           /* of what was given to it so far */
-	uint64_t accepted;      /* of it, in order, has come back good */
-	uint64_t durable;       /* of it, is safe by a sync, and ours */
-	uint64_t written_back;  /* buffered: up to here it is no longer dirty */
+	uint64_t end;          /* of what was given to it so far */
+	uint64_t accepted;     /* of it, in order, has come back good */
+	uint64_t durable;      /* of it, is safe by a sync, and ours */
+	uint64_t written_back; /* buffered: up to here it is no longer dirty */
 	unsigned flight_count;
 	uint64_t finished_count;
 	int result;
@@ -52,7 +53,7 @@ struct outbox {
 	enum target_kind kind;
 	struct engine *engine; /* NULL = nothing to wait for */
 	unsigned depth;
-	unsigned limit; /* writes in flight now at most, 1 .. depth */
+	unsigned limit;       /* writes in flight now at most, 1 .. depth */
 	unsigned job_count;   /* jobs and tendings under way */
 	unsigned write_count; /* flights that are not back */
 	int64_t moved_ns;     /* when something came back last, or was given to an idle disk */
@@ -67,8 +68,7 @@ struct outbox {
 
 #define FILE_OF(op_pointer, member) \
 	((struct outbox_file *)((char *)(op_pointer)-offsetof(struct outbox_file, member)))
-#define FLIGHT_OF(op_pointer) \
-	((struct flight *)((char *)(op_pointer)-offsetof(struct flight, op)))
+#define FLIGHT_OF(op_pointer) ((struct flight *)((char *)(op_pointer)-offsetof(struct flight, op)))
 
 /* ---- open and close ---- */
 
@@ -455,6 +455,7 @@ static void launch(struct outbox *outbox, struct flight *flight)
 		engine_call(outbox->engine, &flight->op);
 		return;
 	}
+	assert(flight->file);
 	flight->op.slot = flight->file->slot;
 	flight->op.fd = sink_fd(flight->file->sink);
 	flight->op.may_block = sink_may_block(flight->file->sink);
@@ -469,9 +470,9 @@ struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uin
 	assert(outbox_has_room(outbox));
 	memset(flight, 0, sizeof(*flight));
 	flight->piece = (struct sink_piece){ .data = data, .bytes = bytes };
-	if (file && (!look_after(file, bytes) ||
-		     sink_prepare(file->sink, data, bytes, room, file->end,
-				  file->flight_count == 0, &flight->piece) < 0))
+	if (file &&
+	    (!look_after(file, bytes) || sink_prepare(file->sink, data, bytes, room, file->end,
+						      file->flight_count == 0, &flight->piece) < 0))
 		return NULL;
 	flight->block = block;
 	flight->file = file;

@@ -34,14 +34,14 @@ struct outbox_config {
 
 /* One write. */
 struct flight {
-	uint32_t block; /* the caller's */
+	uint32_t block;           /* the caller's */
 	struct outbox_file *file; /* NULL: no files on this target */
 	uint64_t file_offset;
 	size_t bytes; /* true ones */
 	int64_t started_ns, ended_ns;
 	bool is_back;
 	bool is_counted, is_kept; /* the caller's */
-	int error;       /* -errno; 0 */
+	int error;                /* -errno; 0 */
 	/* the outbox's */
 	struct engine_op op;
 	struct sink_piece piece;
@@ -134,8 +134,8 @@ void outbox_end(struct outbox_file *file);
 void outbox_disown(struct outbox_file *file);
 
 /** What a file is at. */
-bool outbox_is_free(const struct outbox_file *file);    /* there is none */
-int outbox_result(const struct outbox_file *file);      /* of what was done with it last: 0 or -errno */
+bool outbox_is_free(const struct outbox_file *file); /* there is none */
+int outbox_result(const struct outbox_file *file); /* of what was done with it last: 0 or -errno */
 uint64_t outbox_finished_count(const struct outbox_file *file); /* of syncs, finishes and drops that have come back */
 uint64_t outbox_file_number(const struct outbox_file *file);
 uint64_t outbox_file_base(const struct outbox_file *file);

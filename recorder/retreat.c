@@ -7,9 +7,9 @@
 #include "recorder/disk.h"
 #include "recorder/writer_parts.h"
 
-#define GRACE_NS INT64_C(1000000000) /* for what a disk still has to do when all else is over */
+#define GRACE_NS INT64_C(1000000000)   /* for what a disk still has to do when all else is over */
 #define PRESSED_NS INT64_C(2000000000) /* with the ring nearly full a disk gets so long to move */
-#define PRESSED_SHARE 8              /* nearly full: less than this part of it is free */
+#define PRESSED_SHARE 8                /* nearly full: less than this part of it is free */
 
 static bool has_others(const struct writer *w)
 {
@@ -84,8 +84,7 @@ static bool drop_files(struct writer *w)
 
 	for (unsigned i = 0; i < OUTBOX_FILES; i++) {
 		struct outbox_file *file = outbox_file_at(w->outbox, i);
-		bool was_counted =
-			outbox_file_given(file) > 0 && outbox_file_durable(file) == 0;
+		bool was_counted = outbox_file_given(file) > 0 && outbox_file_durable(file) == 0;
 
 		if (outbox_is_free(file))
 			continue;
@@ -134,8 +133,7 @@ static bool leaving_turn(struct writer *w)
 		lose_from_now_on(w);
 		return true;
 	}
-	while (!writer_is_aborting(w) &&
-	       (first = ring_claim(w->ring, w->disk->number)) != RING_NONE) {
+	while (!writer_is_aborting(w) && (first = ring_claim(w->ring, w->disk->number)) != RING_NONE) {
 		ring_hand_over(w->ring, first);
 		disk_subtract_units(w->disk, 1);
 		is_busy = true;

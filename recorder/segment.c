@@ -13,13 +13,13 @@
 #include "recorder/xxh3.h"
 
 struct segmenter {
-	bool has_checksums;                      /* constant */
-	uint64_t rate_bps;                       /* constant */
-	bool is_open;                            /* writer */
-	bool is_summed; /* writer: the open one's checksum comes with what is added */
-	int64_t opened_ns;                       /* writer */
-	struct segment open;                     /* writer */
-	XXH3_state_t *state;                     /* writer */
+	bool has_checksums;  /* constant */
+	uint64_t rate_bps;   /* constant */
+	bool is_open;        /* writer */
+	bool is_summed;      /* writer: the open one's checksum comes with what is added */
+	int64_t opened_ns;   /* writer */
+	struct segment open; /* writer */
+	XXH3_state_t *state; /* writer */
 	alignas(64) _Atomic uint64_t put_count;  /* writer writes */
 	alignas(64) _Atomic uint64_t take_count; /* the taker writes */
 	struct segment pending[SEGMENT_PENDING_MAX];

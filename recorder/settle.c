@@ -15,7 +15,8 @@
 
 #define JOURNAL_NS (INT64_C(20) * UNITS_NS_PER_S)
 #define STUCK_NS (UNITS_NS_PER_S / 4) /* what a stuck disk's threads get at the end */
-#define GIVE_UP_NS (INT64_C(10) * UNITS_NS_PER_S) /* takes a moment, unless this machine stands still */
+#define GIVE_UP_NS \
+	(INT64_C(10) * UNITS_NS_PER_S) /* takes a moment, unless this machine stands still */
 
 static const char *const outcome_names[] = { "complete", "loss", "degraded", "stopped" };
 

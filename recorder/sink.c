@@ -30,10 +30,10 @@ struct sink {
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
-	uint64_t size;         /* true bytes in the file, all of them written */
+	uint64_t size;              /* true bytes in the file, all of them written */
 	_Atomic uint64_t allocated; /* preallocated up to here */
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
-	bool is_part;          /* the open file is still named .part */
+	bool is_part;               /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
 	bool is_direct;        /* of the open file */
 	bool can_direct;       /* of this target, as far as we know */

@@ -72,7 +72,7 @@ struct session_config {
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	enum engine_kind engine;
-	unsigned depth;          /* writes in flight a disk; 0 = by the block's size */
+	unsigned depth; /* writes in flight a disk; 0 = by the block's size */
 	int64_t disk_timeout_ns; /* a disk that has not moved for so long is stuck, while others can take over; 0 = never */
 	bool use_direct, use_checksums, use_journal, allow_same_device, use_force;
 	bool use_huge_pages, require_huge_pages, use_lock;
@@ -116,7 +116,7 @@ struct disk {
 	account_counter write_hist[SESSION_HISTOGRAM];
 	_Atomic int64_t worst_write_ns;
 	_Atomic int64_t longest_turn_ns; /* longest time from the end of one write to the end of the next */
-	_Atomic int64_t last_write_ns;    /* CLOCK_MONOTONIC of the last write's end */
+	_Atomic int64_t last_write_ns; /* CLOCK_MONOTONIC of the last write's end */
 	_Atomic int64_t write_started_ns; /* since when no write has come back though some are in flight; 0 = none is */
 	_Atomic bool has_ended; /* the writer is through: all is durable or lost */
 	_Atomic int writer_cpu,
@@ -129,7 +129,7 @@ struct disk {
 	/* keeper writes */
 	_Atomic uint64_t free_bytes;
 	uint64_t total_bytes; /* constant */
-	_Atomic int state; /* writer; error is whole before it is released */
+	_Atomic int state;    /* writer; error is whole before it is released */
 	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
 	_Atomic bool is_left; /* writer: its queue is not served any more, see ring_rescue() */
 	char error[SESSION_ERROR_LEN]; /* guarded by session->lock while writers run */
@@ -183,10 +183,10 @@ struct session {
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
 	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
-	_Atomic bool has_stream_ended; /* reader: released after the last put */
+	_Atomic bool has_stream_ended;         /* reader: released after the last put */
 	_Atomic int reader_cpu, reader_policy; /* reader: where it ran last, and how */
-	_Atomic int stop_reason;  /* first one wins */
-	_Atomic bool is_stopping; /* anybody: the reader is to end the stream */
+	_Atomic int stop_reason;               /* first one wins */
+	_Atomic bool is_stopping;              /* anybody: the reader is to end the stream */
 	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */
 	_Atomic bool is_over; /* supervisor: a writer with nothing to do need not wait for the others any more */
 	_Atomic bool is_given_up; /* supervisor: nor for its disk */

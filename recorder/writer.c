@@ -12,7 +12,7 @@
 #include "recorder/writer_parts.h"
 
 #define SEGMENT_AGE_NS \
-	INT64_C(2000000000)        /* an open segment is closed at this age: the journal follows */
+	INT64_C(2000000000)         /* an open segment is closed at this age: the journal follows */
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 
@@ -132,8 +132,7 @@ static bool is_kept(const struct promise *promise)
 static void ask(struct writer *w)
 {
 	for (unsigned i = 0; i < w->promise_count; i++) {
-		struct promise *promise =
-			&w->promises[(w->promise_first + i) % WRITER_PROMISES_MAX];
+		struct promise *promise = &w->promises[(w->promise_first + i) % WRITER_PROMISES_MAX];
 
 		if (promise->is_asked)
 			continue;
@@ -170,7 +169,8 @@ void writer_note_write(struct writer *w, const struct flight *flight, int64_t no
 {
 	struct disk *disk = w->disk;
 	int64_t ended = flight->is_back ? flight->ended_ns : now_ns,
-		took = ended - flight->started_ns, last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
+		took = ended - flight->started_ns,
+		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
 	unsigned class = 0;
 
 	if (last == 0) /* the first turn is counted from the start, as wr did it */
@@ -185,8 +185,7 @@ void writer_note_write(struct writer *w, const struct flight *flight, int64_t no
 	}
 	if (ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
 		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
-	atomic_store_explicit(&disk->last_write_ns, ended > last ? ended : last,
-			      memory_order_relaxed);
+	atomic_store_explicit(&disk->last_write_ns, ended > last ? ended : last, memory_order_relaxed);
 }
 
 /* Notes where the block's extents went, with their checksums. */
@@ -422,8 +421,7 @@ static void follow_reader(const struct disk *disk)
 	int cpu = atomic_load_explicit(&disk->session->reader_cpu, memory_order_relaxed);
 	cpu_set_t set;
 
-	if (disk->target.kind != TARGET_NULL || cpu < 0 || cpu >= CPU_SETSIZE ||
-	    cpu == sched_getcpu())
+	if (disk->target.kind != TARGET_NULL || cpu < 0 || cpu >= CPU_SETSIZE || cpu == sched_getcpu())
 		return;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);

@@ -97,8 +97,12 @@ static struct engine_op *wait_for_one(struct engine *engine)
 
 static void aim(struct engine_op *op, unsigned block)
 {
-	*op = (struct engine_op){ .slot = 1, .fd = fd, .data = memory + block * BLOCK, .bytes = BLOCK,
-				  .offset = (off_t)(block * BLOCK), .may_block = block % 3 == 0 };
+	*op = (struct engine_op){ .slot = 1,
+				  .fd = fd,
+				  .data = memory + block * BLOCK,
+				  .bytes = BLOCK,
+				  .offset = (off_t)(block * BLOCK),
+				  .may_block = block % 3 == 0 };
 }
 
 /* Several in flight, in any order: each comes back once, with its bytes, and the file is whole. */
