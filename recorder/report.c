@@ -191,6 +191,15 @@ static json_t *json_histogram(const struct disk *disk)
 	return json_pack("{so so}", "edges_s", edges, "counts", counts);
 }
 
+static json_t *json_mark5_bins(const struct disk *disk)
+{
+	json_t *counts = json_array();
+
+	for (unsigned i = 0; i < SESSION_MARK5_BINS; i++)
+		json_array_append_new(counts, number(account_get(&disk->mark5_bins[i])));
+	return counts;
+}
+
 static json_t *json_disk(const struct session *session, const struct disk *disk)
 {
 	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
@@ -202,6 +211,7 @@ static json_t *json_disk(const struct session *session, const struct disk *disk)
 	json_object_set_new(o, "device", text(disk->target.device));
 	json_object_set_new(o, "fs", text(disk->target.fs));
 	json_object_set_new(o, "fs_uuid", text(disk->target.fs_uuid));
+	json_object_set_new(o, "model", text(disk->target.model));
 	json_object_set_new(o, "serial", text(disk->target.serial));
 	json_object_set_new(o, "written_bytes", number(bytes));
 	json_object_set_new(o, "files", number(account_get(&disk->file_count)));
@@ -216,7 +226,12 @@ static json_t *json_disk(const struct session *session, const struct disk *disk)
 		json_real((double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) /
 			  1e9));
 	json_object_set_new(o, "worst_write_offset", number(account_get(&disk->worst_offset)));
+	json_object_set_new(
+		o, "worst_write_at_s",
+		json_real(since_start_s(session, atomic_load_explicit(&disk->worst_write_at_ns,
+								      memory_order_relaxed))));
 	json_object_set_new(o, "write_hist", json_histogram(disk));
+	json_object_set_new(o, "mark5_bins", json_mark5_bins(disk));
 	return o;
 }
 

@@ -38,6 +38,7 @@
 #define SESSION_WARNING_MAX 64
 #define SESSION_EVENT_MAX 64
 #define SESSION_HISTOGRAM 14
+#define SESSION_MARK5_BINS 8
 
 enum overflow_policy { OVERFLOW_AUTO, OVERFLOW_DROP, OVERFLOW_WAIT, OVERFLOW_STOP };
 
@@ -114,6 +115,8 @@ struct disk {
 	account_counter file_count;
 	account_counter worst_offset; /* file offset of the worst write */
 	account_counter write_hist[SESSION_HISTOGRAM];
+	account_counter mark5_bins[SESSION_MARK5_BINS];
+	_Atomic int64_t worst_write_at_ns; /* CLOCK_MONOTONIC of the worst write's end */
 	_Atomic int64_t worst_write_ns;
 	_Atomic int64_t longest_turn_ns; /* longest time from the end of one write to the end of the next */
 	_Atomic int64_t last_write_ns; /* CLOCK_MONOTONIC of the last write's end */

@@ -64,15 +64,24 @@ static dev_t whole_disk(dev_t device)
 	return makedev(major_number, minor_number);
 }
 
+/* What the kernel knows of a disk, by the name of the file that says it. */
+static void read_disk_line(char *text, size_t len, dev_t disk, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", major(disk), minor(disk), name);
+	read_line(text, len, path);
+}
+
 /*
- * Fills in what lies below the directory: file system type, device, UUID, serial. All of it may
- * stay unknown.
+ * Fills in what lies below the directory: file system type, device, UUID, model, serial. All of it
+ * may stay unknown.
  */
 static void identify(struct target *target)
 {
 	struct libmnt_table *table = mnt_new_table_from_file("/proc/self/mountinfo");
 	struct libmnt_fs *fs = NULL;
-	char path[PATH_MAX], real[PATH_MAX];
+	char real[PATH_MAX];
 	struct stat st;
 
 	if (table)
@@ -89,14 +98,10 @@ static void identify(struct target *target)
 	if (target->device[0] != '/' || stat(target->device, &st) < 0 || !S_ISBLK(st.st_mode))
 		return;
 	target->disk_device = whole_disk(st.st_rdev);
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/serial",
-		 major(target->disk_device), minor(target->disk_device));
-	read_line(target->serial, sizeof(target->serial), path);
-	if (!target->serial[0]) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/serial",
-			 major(target->disk_device), minor(target->disk_device));
-		read_line(target->serial, sizeof(target->serial), path);
-	}
+	read_disk_line(target->model, sizeof(target->model), target->disk_device, "device/model");
+	read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "device/serial");
+	if (!target->serial[0])
+		read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "serial");
 }
 
 static void find_uuid(struct target *target)

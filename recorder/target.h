@@ -30,6 +30,7 @@ struct target {
 	char device[TARGET_TEXT_LEN]; /* "/dev/sdb1", "" unknown */
 	char fs[TARGET_TEXT_LEN];     /* "ext4" */
 	char fs_uuid[64];             /* "" unknown */
+	char model[TARGET_TEXT_LEN];  /* of the disk, "" unknown */
 	char serial[TARGET_TEXT_LEN]; /* of the disk, "" unknown */
 	uint64_t free_bytes;          /* for this user, at open */
 	uint64_t total_bytes;

@@ -12,7 +12,9 @@
 #include "recorder/writer_parts.h"
 
 #define SEGMENT_AGE_NS \
-	INT64_C(2000000000)         /* an open segment is closed at this age: the journal follows */
+	INT64_C(2000000000) /* an open segment is closed at this age: the journal follows */
+#define MARK5_BYTES 65528
+#define MARK5_EDGE_NS INT64_C(1125000)
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 
@@ -165,6 +167,19 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
+/*
+ * As Mark5's get_stats counts: eight bins with edges 1.125 ms x 2^k, of the time that 65528 bytes take.
+ */
+static unsigned mark5_bin(int64_t took_ns, size_t bytes)
+{
+	int64_t scaled_ns = bytes ? (int64_t)((double)took_ns * MARK5_BYTES / (double)bytes) : 0;
+	unsigned bin = 0;
+
+	while (bin < SESSION_MARK5_BINS - 1 && scaled_ns > MARK5_EDGE_NS << bin)
+		bin++;
+	return bin;
+}
+
 void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns)
 {
 	struct disk *disk = w->disk;
@@ -179,9 +194,11 @@ void writer_note_write(struct writer *w, const struct flight *flight, int64_t no
 	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
 		class ++;
 	account_add(&disk->write_hist[class], 1);
+	account_add(&disk->mark5_bins[mark5_bin(took, flight->bytes)], 1);
 	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
 		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
 		atomic_store_explicit(&disk->worst_offset, flight->file_offset, memory_order_relaxed);
+		atomic_store_explicit(&disk->worst_write_at_ns, ended, memory_order_relaxed);
 	}
 	if (ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
 		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
