@@ -10,7 +10,7 @@
 #include "recorder/xxh3.h"
 
 #define SUM_AGE_NS \
-	INT64_C(2000000000) /* a checksum spans so much time at most: the journal follows */
+	INT64_C(1500000000) /* a checksum spans so much time at most: the journal follows */
 
 /*
  * The checksum of a segment to be: since its start, over blocks. The reader keeps it because what it

@@ -105,7 +105,9 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 	struct promise *promise;
 
 	assert(w->promise_count < WRITER_PROMISES_MAX);
-	segmenter_close(w->disk->segmenter);
+	/* a mere sync in between takes what is closed: a sum that is broken off would have to be made anew */
+	if (is_finish || run != RING_NONE)
+		segmenter_close(w->disk->segmenter);
 	promise = &w->promises[(w->promise_first + w->promise_count++) % WRITER_PROMISES_MAX];
 	*promise = (struct promise){
 		.file = file,
@@ -155,6 +157,8 @@ bool writer_keep_promises(struct writer *w)
 		w->promise_first = (w->promise_first + 1) % WRITER_PROMISES_MAX;
 		w->promise_count--;
 		settle(w, promise.segment_end);
+		if (!w->session->plan.is_held) /* the journal soon after the sync */
+			bell_ring(&w->disk->keeper_bell);
 		if (promise.run != RING_NONE) {
 			writer_release(w, promise.run, RING_END);
 			writer_end_run(w, false);

@@ -69,7 +69,10 @@ bool writer_retire(struct writer *w);
 /** writer_note_write() - how long it took, or has been taking up to @now_ns when it is not back */
 void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns);
 
-/** writer_promise() - all that was accepted of the file up to now shall be durable */
+/**
+ * writer_promise() - all that was accepted of the file up to now shall be durable, and the segments that
+ *                    are closed by then are told: all of them at the end of a run or file
+ */
 void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, uint32_t run);
 
 /** writer_keep_promises() - asks for what is promised and lets go of what is kept. Return: true when something was kept. */
