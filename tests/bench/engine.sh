@@ -12,7 +12,7 @@ set -u
 . "${0%/*}/../measure.sh"
 folder=${BENCH_DIR:-build/bench}
 bytes=$((4 << 30))
-runs=${RUNS:-5}
+runs=${RUNS:-3}
 depths='1 2 4 8 16'
 default_depth=4 # of blocks of this size
 declare -A measure_moving=()
@@ -23,7 +23,11 @@ if [ "$free_mb" -lt $(((bytes >> 20) + 1024)) ]; then
 	echo "not run: $(((bytes >> 20) + 1024)) MiB are needed in $folder, $((free_mb)) are free"
 	exit 0
 fi
-measure_at_exit+=("rm -rf '$folder'")
+who_pid='' # of the recorder that runs beside us, while its threads are looked at
+end_who() {
+	[ -z "$who_pid" ] || { kill "$who_pid"; wait "$who_pid"; }
+} 2>/dev/null
+measure_at_exit+=(end_who "rm -rf '$folder'")
 report=$folder/report.json
 
 # ---- huge pages, for all who can use them
@@ -34,21 +38,38 @@ huge_before=$(cat $huge_file)
 huge_free() {
 	awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo
 }
+# Memory may have to be moved about first, and what somebody had until just now may not be free yet.
+reserve_huge() {
+	local try
+	for try in 1 2 3 4 5; do
+		echo $((huge_before + huge_count)) >$huge_file
+		[ "$(huge_free)" -lt $huge_count ] || return 0
+		sleep "0.$try"
+	done
+}
 if [ -w $huge_file ]; then
 	measure_at_exit+=("echo $huge_before >$huge_file")
-	echo $((huge_before + huge_count)) >$huge_file
+	reserve_huge
 fi
-if [ "$(huge_free)" -ge $huge_count ]; then
-	pages='2 MiB pages, reserved ones' ours=--huge-pages=require theirs=mmaphuge
+if [ "$(huge_free)" -ge $((huge_count / 2)) ]; then
+	pages='2 MiB pages, reserved ones, for vsib-record and fio' ours=--huge-pages=require theirs=mmaphuge
 else
-	pages='pages as they come: huge ones would have to be reserved by root' ours=--huge-pages=try theirs=mmap
+	pages='no 2 MiB pages can be reserved: vsib-record may get transparent ones, fio has small ones'
+	ours=--huge-pages=try theirs=mmap
+fi
+registered=1
+if [ "$(id -u)" -ne 0 ] && [ "$(ulimit -l)" != unlimited ] && [ "$(ulimit -l)" -lt $((128 << 10)) ]; then
+	registered=0 pages+="; too little may be locked (ulimit -l): fio's are not registered"
 fi
 
 # ---- one run each
 
+# A disk that has just been told that 4 GiB are free, or that has a limit it ran into, is slower for a moment: who
+# comes next must not pay for who went before.
 clean() {
 	rm -rf "${folder:?}"/*
 	sync -f "$folder"
+	sleep 1
 }
 
 fail() {
@@ -75,6 +96,20 @@ record() { # NAME OPTION...
 	moved "$name" bench.raw "$(json_number duration_s "$report")"
 }
 
+run_engine() { # ENGINE DEPTH
+	record "$1, depth $2" --engine "$1" --depth "$2"
+}
+
+run_unsummed() {
+	record 'io_uring, no checksums' --engine io_uring --depth $default_depth --checksum none
+}
+
+# The ring is made and touched once, however long the recording: told apart, spread over this one's bytes.
+run_start() {
+	clean
+	measure start $bytes "${recorder[@]}" --bytes 4Mi --engine io_uring --depth $default_depth
+}
+
 run_dd() {
 	clean
 	measure dd $bytes dd if=/dev/zero of="$folder/bench" bs=4M count=$((bytes >> 22)) oflag=direct conv=fsync
@@ -92,7 +127,7 @@ run_mbuffer() {
 run_fio() { # DEPTH
 	clean
 	measure "fio, depth $1" $bytes fio --name=bench --filename="$folder/bench" --size=$bytes --rw=write --bs=4M \
-		--direct=1 --ioengine=io_uring --iodepth="$1" --fixedbufs=1 --registerfiles=1 --iomem=$theirs \
+		--direct=1 --ioengine=io_uring --iodepth="$1" --fixedbufs=$registered --registerfiles=1 --iomem=$theirs \
 		--zero_buffers=1 --fallocate=native --end_fsync=1 --output-format=json --output="$report"
 	moved "fio, depth $1" bench "$(json_number job_runtime "$report") / 1000"
 }
@@ -125,20 +160,20 @@ look_at_threads() {
 	done
 }
 
-# who NAME OPTION...: a run of its own, so that the looking is not in anybody's figures
+# A run of its own, so that the looking is not in anybody's figures.
 declare -A who_writer=() who_reader=() who_other=() who_seen=()
-who() {
-	local name=$1 parent child='' status=0 all
-	shift
+run_who() { # ENGINE
+	local name="$1, depth $default_depth" child='' status=0 all
 	clean
-	"${recorder[@]}" "$@" >"$measure_log" 2>&1 </dev/null &
-	parent=$!
+	"${recorder[@]}" --engine "$1" --depth $default_depth >"$measure_log" 2>&1 </dev/null &
+	who_pid=$!
 	# The program that does it is the child of the one that is started.
-	while [ -z "$child" ] && [ -d "/proc/$parent/task/$parent" ]; do
-		read -r child _ <"/proc/$parent/task/$parent/children"
+	while [ -z "$child" ] && [ -d "/proc/$who_pid/task/$who_pid" ]; do
+		read -r child _ <"/proc/$who_pid/task/$who_pid/children"
 	done 2>/dev/null
 	[ -z "$child" ] || look_at_threads "$child"
-	wait $parent || status=$?
+	wait "$who_pid" || status=$?
+	who_pid=''
 	[ $status -eq 0 ] || { cat "$measure_log"; fail "status $status: $name"; }
 	all=$(tr -d '\n' <"$report" | sed -n 's/.*"cpu_s" *: *{ *"user" *: *\([0-9.e-]*\) *, *"sys" *: *\([0-9.e-]*\).*/\1 + \2/p')
 	who_writer[$name]+=" $(calculate "${thread_ns[writer]-0} / $bytes" %.4f)"
@@ -147,25 +182,25 @@ who() {
 	who_seen[$name]+=" $(calculate "100 * (${thread_ns[writer]-0} + ${thread_ns[reader]-0} + ${thread_ns[other]-0}) / 1e9 / ($all)" %.1f)"
 }
 
-# ---- all of them, in turns
+# ---- all of them
 
+echo "/dev/zero -> ring of 64 MiB, blocks of 4 MiB -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs, in an order drawn for each round"
+echo "  $pages"
 has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
 has_peer fio fio && fio=yes || fio=
-echo "/dev/zero -> ring of 64 MiB, blocks of 4 MiB -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs"
-echo "  $pages"
-for ((run = 0; run < runs; run++)); do
-	run_dd
+candidates() {
+	local depth
+	# twice: what all are compared with
+	printf '%s\n' run_dd run_dd run_unsummed 'run_who io_uring' 'run_who pwrite' run_start ${mbuffer:+run_mbuffer}
 	for depth in $depths; do
-		record "io_uring, depth $depth" --engine io_uring --depth "$depth"
-		[ -z "$fio" ] || run_fio "$depth"
-		record "pwrite, depth $depth" --engine pwrite --depth "$depth"
+		printf "%s $depth\n" 'run_engine io_uring' 'run_engine pwrite' ${fio:+run_fio}
 	done
-	record 'io_uring, no checksums' --engine io_uring --depth $default_depth --checksum none
-	[ -z "$mbuffer" ] || run_mbuffer
-	who "io_uring, depth $default_depth" --engine io_uring --depth $default_depth
-	who "pwrite, depth $default_depth" --engine pwrite --depth $default_depth
-	clean
-	measure 'start' $bytes "${recorder[@]}" --bytes 4Mi --engine io_uring --depth $default_depth
+}
+
+for ((run = 0; run < runs; run++)); do
+	while read -r -u 3 what; do
+		$what
+	done 3< <(candidates | shuf)
 done
 
 row() {
@@ -200,7 +235,7 @@ compare "$name" dd cpu '<= 1'
 [ -z "$fio" ] || compare "$name" "$(fastest fio)" moving '>= 0.85'
 [ "$best" = "$name" ] || { compare "$best" dd rate '>= 1.3'; [ -z "$fio" ] || compare "$best" "$(fastest fio)" moving '>= 0.85'; }
 
-# Of each round, and then the median: both were measured within a few seconds.
+# Of each round, and then the median: both were measured within a minute.
 differences() {
 	# shellcheck disable=SC2086 # lists
 	paste <(printf '%s\n' $1) <(printf '%s\n' $2) | awk '{ print $1 - $2 }'
