@@ -45,6 +45,7 @@ struct engine {
 	int bell_fd;                      /* the bell's, where io_uring waits for it; -1 */
 	bool has_uring;                   /* constant */
 	bool has_slots;                   /* constant */
+	bool has_slot[ENGINE_SLOTS];      /* user: what is registered there is the file */
 	bool has_memory;                  /* constant: registered */
 	size_t piece_bytes;               /* constant: of the registered memory */
 	struct io_uring uring;            /* user */
@@ -264,7 +265,7 @@ static void write_by_uring(struct engine *engine, struct engine_op *op)
 	struct io_uring_sqe *sqe = get_entry(engine);
 	const char *memory = engine->config.memory;
 	unsigned bytes = op->bytes < (1U << 30) ? (unsigned)op->bytes : 1U << 30;
-	bool is_registered = engine->has_slots && op->slot >= 0;
+	bool is_registered = engine->has_slot[op->slot];
 	int fd = is_registered ? op->slot : op->fd;
 	unsigned flags = (is_registered ? IOSQE_FIXED_FILE : 0) | (op->may_block ? IOSQE_ASYNC : 0);
 
@@ -408,8 +409,11 @@ int engine_start(struct engine *engine)
 
 void engine_set_file(struct engine *engine, int slot, int fd)
 {
+	/* where it can't be registered it is written to all the same */
 	if (engine->has_slots)
-		io_uring_register_files_update(&engine->uring, (unsigned)slot, &fd, 1);
+		engine->has_slot[slot] =
+			io_uring_register_files_update(&engine->uring, (unsigned)slot, &fd, 1) == 1 &&
+			fd >= 0;
 }
 
 void engine_write(struct engine *engine, struct engine_op *op)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
@@ -294,6 +295,15 @@ static void rescue_if_left(struct session *session, uint32_t queue)
 		disk_subtract_units(&session->disks[queue], ring_rescue(session->ring, queue));
 }
 
+/* A direct write takes whole pages: what is behind the last byte goes along, and is cut off again. */
+static void pad(const struct session *session, const struct lane *lane)
+{
+	size_t rest = lane->fill % LAYOUT_ALIGN ? LAYOUT_ALIGN - lane->fill % LAYOUT_ALIGN : 0;
+
+	if (rest <= session->plan.block_bytes - lane->fill)
+		memset((char *)ring_data(session->ring, lane->block) + lane->fill, 0, rest);
+}
+
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
 static void commit_block(struct lanes *lanes, struct lane *lane)
 {
@@ -303,6 +313,7 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	bool is_last;
 
 	end_extent_sum(&lane->sum, last_extent(label));
+	pad(session, lane);
 	lane->file_offset += lane->fill;
 	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
 	lane->run_blocks++;

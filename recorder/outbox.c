@@ -41,7 +41,7 @@ struct outbox_file {
 	int result;
 	/* one thing at a time is done with it, */
 	enum job job;
-	uint64_t job_bytes; /* accepted when it began */
+	uint64_t job_bytes; /* of a sync: durable when it has come back good */
 	struct engine_op op;
 	/* and beside that the space before its end, and the dirty memory behind it, are looked after */
 	bool is_tended;
@@ -185,14 +185,16 @@ static void do_job(struct engine_op *op)
 		op->result = 0;
 		break;
 	default: /* JOB_DROP */
+		op->result = 0;
 		if (file->durable == 0) {
 			sink_abandon_file(file->sink);
-		} else if (sink_cut_file(file->sink, file->durable) < 0 ||
-			   sink_finish_file(file->sink) < 0) {
-			/* its beginning is durable and in the journal: it stays, as it is */
-			sink_leave_file(file->sink);
+		} else {
+			op->result = sink_cut_file(file->sink, file->durable);
+			if (op->result == 0)
+				op->result = sink_finish_file(file->sink);
+			if (op->result < 0) /* its beginning is durable and in the journal: it stays, as it is */
+				sink_leave_file(file->sink);
 		}
-		op->result = 0;
 	}
 }
 
@@ -202,7 +204,6 @@ static void begin_job(struct outbox_file *file, enum job job)
 
 	note_start(outbox);
 	file->job = job;
-	file->job_bytes = file->accepted;
 	file->op.run = do_job;
 	outbox->job_count++;
 	engine_call(outbox->engine, &file->op);
@@ -236,7 +237,7 @@ static void end_job(struct outbox_file *file)
 			file->durable = file->job_bytes;
 		if (job == JOB_FINISH && result == 0 && file->is_disowned)
 			begin_job(file, JOB_TAKE_BACK);
-		else if (job != JOB_SYNC && result == 0)
+		else if (job == JOB_DROP || (job != JOB_SYNC && result == 0))
 			become_free(file);
 	}
 	if (result < 0)
@@ -284,11 +285,14 @@ static bool look_after(struct outbox_file *file, size_t bytes)
 	bool is_buffered = sink_is_buffered(file->sink);
 	uint64_t dirty = is_buffered ? file->accepted - file->written_back : 0;
 
+	bool is_dirty = dirty >= SINK_DIRTY_BYTES / 4 ||
+			(dirty > 0 && end - file->written_back > SINK_DIRTY_BYTES);
+
 	if (!file->is_tended && file->job != JOB_FINISH) {
 		uint64_t room = sink_wants_room(file->sink, end + AHEAD_BYTES) ? end + AHEAD_BYTES : 0;
 
-		if (room || dirty >= SINK_DIRTY_BYTES / 4)
-			tend(file, room, dirty >= SINK_DIRTY_BYTES / 4 ? file->accepted : 0);
+		if (room || is_dirty)
+			tend(file, room, is_dirty ? file->accepted : 0);
 	}
 	if (sink_wants_room(file->sink, end) && file->is_tended)
 		return false;
@@ -402,11 +406,12 @@ static bool can_begin_job(const struct outbox_file *file)
 	return file->is_open && file->job == JOB_NONE;
 }
 
-bool outbox_sync(struct outbox_file *file)
+bool outbox_sync(struct outbox_file *file, uint64_t bytes)
 {
 	if (!can_begin_job(file))
 		return false;
 	begin_job(file, JOB_SYNC);
+	file->job_bytes = bytes;
 	return true;
 }
 

@@ -111,9 +111,10 @@ void outbox_pop(struct outbox *outbox);
 
 /**
  * outbox_sync() - what was accepted of the file shall be durable
+ * @bytes: of it that are ours for good then: what has come since may yet go elsewhere
  * Return: true: asked for; false: something else is being done with the file now.
  */
-bool outbox_sync(struct outbox_file *file);
+bool outbox_sync(struct outbox_file *file, uint64_t bytes);
 
 /** outbox_finish() - true size, sync, final name; nothing may be in flight to it. As outbox_sync(). */
 bool outbox_finish(struct outbox_file *file);

@@ -19,6 +19,14 @@ static bool has_others(const struct writer *w)
 
 /* ---- the others take over ---- */
 
+/* What becomes of it from here on is not ours; without a promise it will be gone. */
+static void disown(struct writer *w, struct outbox_file *file)
+{
+	if (!outbox_is_free(file) && outbox_file_given(file) > 0 && outbox_file_durable(file) == 0)
+		account_subtract(&w->disk->file_count, 1);
+	outbox_disown(file);
+}
+
 /*
  * What is not durable goes to the others whole, at once: they write it from the ring, where it still
  * is. What the kernel has not given back yet it may read for a while: such blocks are held until it
@@ -55,7 +63,7 @@ static void leave(struct writer *w)
 	}
 	w->block = w->last = RING_NONE;
 	for (unsigned i = 0; i < OUTBOX_FILES; i++)
-		outbox_disown(outbox_file_at(w->outbox, i));
+		disown(w, outbox_file_at(w->outbox, i));
 	/* seq_cst: the reader looks at it after each put, see ring_rescue() */
 	atomic_store_explicit(&disk->is_left, true, memory_order_seq_cst);
 	disk_subtract_units(disk, ring_rescue(w->ring, disk->number));
@@ -84,13 +92,11 @@ static bool drop_files(struct writer *w)
 
 	for (unsigned i = 0; i < OUTBOX_FILES; i++) {
 		struct outbox_file *file = outbox_file_at(w->outbox, i);
-		bool was_counted = outbox_file_given(file) > 0 && outbox_file_durable(file) == 0;
 
 		if (outbox_is_free(file))
 			continue;
 		is_clean = false;
-		if (outbox_drop(file) && was_counted)
-			account_subtract(&w->disk->file_count, 1);
+		outbox_drop(file); /* or later */
 	}
 	return is_clean;
 }
@@ -191,12 +197,10 @@ static bool save_file(struct writer *w, struct outbox_file *file)
 {
 	if (outbox_is_free(file) || is_promised(w, file) || w->has_given_up_files)
 		return true;
-	if (outbox_file_bytes(file) > 0 && outbox_open_file(w->outbox) == file) {
+	if (outbox_file_bytes(file) > 0) {
 		writer_promise(w, file, true, RING_NONE);
 		return true;
 	}
-	if (outbox_file_bytes(file) > 0)
-		return true;
 	if (!outbox_drop(file))
 		return false;
 	if (outbox_file_given(file) > 0)
@@ -299,10 +303,13 @@ static bool standing_turn(struct writer *w)
 	struct flight *first;
 	bool is_busy = false;
 
+	if (outbox_error(w->outbox)) /* also of what was saved after an abort */
+		disk_fail(w->disk, outbox_error(w->outbox), outbox_text(w->outbox));
 	if (w->is_losing)
-		return lose_some(w);
+		return take_back_kept(w) || lose_some(w);
 	while (writer_retire(w))
 		is_busy = true;
+	writer_sync_if_crowded(w);
 	is_busy = writer_keep_promises(w) || is_busy;
 	if (has_broken_promise(w)) {
 		forfeit(w);
@@ -405,7 +412,8 @@ static void lose_the_rest(struct writer *w)
 	for (unsigned i = 0; i < outbox_count(w->outbox); i++) {
 		struct flight *flight = outbox_flight(w->outbox, i);
 
-		if (!flight->is_counted)
+		/* who is losing has popped all of its own: those that are left others have */
+		if (!flight->is_counted && !w->is_losing)
 			lose_block(w, flight->block);
 	}
 	writer_advance(w);

@@ -14,7 +14,7 @@
 #include "recorder/outbox.h"
 
 #define JOURNAL_NS (INT64_C(20) * UNITS_NS_PER_S)
-#define STUCK_NS (UNITS_NS_PER_S / 4) /* what a stuck disk's threads get at the end */
+#define OUT_NS (UNITS_NS_PER_S / 2) /* what the threads of a failed or stuck disk get at the end */
 #define GIVE_UP_NS \
 	(INT64_C(10) * UNITS_NS_PER_S) /* takes a moment, unless this machine stands still */
 
@@ -204,10 +204,17 @@ static void take_times(struct session *session)
 	session->sync_ns = last ? session->ended_ns - last : 0;
 }
 
+static bool is_out(const struct disk *disk)
+{
+	int state = atomic_load_explicit(&disk->state, memory_order_acquire);
+
+	return state == DISK_STUCK || state == DISK_FAILED;
+}
+
 /* Joins what has ended; false when a thread has not come back by the deadline. */
 static bool join_all(struct session *session, int64_t deadline_ns)
 {
-	int64_t stuck_ns = units_monotonic_ns() + STUCK_NS;
+	int64_t out_ns = units_monotonic_ns() + OUT_NS;
 	bool is_clean = true;
 
 	atomic_store_explicit(&session->has_end_line, true, memory_order_release);
@@ -216,10 +223,9 @@ static bool join_all(struct session *session, int64_t deadline_ns)
 		int64_t until_ns = deadline_ns;
 
 		bell_ring(&disk->keeper_bell);
-		/* its keeper may be held by the same disk */
-		if (atomic_load_explicit(&disk->state, memory_order_acquire) == DISK_STUCK &&
-		    stuck_ns < deadline_ns)
-			until_ns = stuck_ns;
+		/* its threads may be held by the same disk */
+		if (is_out(disk) && out_ns < deadline_ns)
+			until_ns = out_ns;
 		if (disk->has_writer)
 			disk->has_writer = !join_before(disk->writer, until_ns);
 		if (disk->has_keeper)

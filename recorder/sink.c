@@ -18,6 +18,7 @@
 #define SINK_ERROR_LEN 1024
 #define GROW_BYTES \
 	(UINT64_C(256) << 20) /* a step of preallocation: endless files, and those larger than the free space */
+#define GROW_MAX_BYTES (UINT64_C(4) << 30)
 #define ALLOCATE_MAX \
 	((uint64_t)INT64_MAX / LAYOUT_ALIGN * LAYOUT_ALIGN) /* what an off_t can say, in whole pages */
 
@@ -299,12 +300,27 @@ static int preallocate(struct sink *sink, uint64_t end)
 	return -code;
 }
 
-/* No space for the whole step is no error here: the write that really has no room will say so. */
+/* Up to the end of the step of this size that @needed lies in, but not behind the file's own end. */
+static int preallocate_to(struct sink *sink, uint64_t needed, uint64_t step)
+{
+	uint64_t end = round_up(needed, step), last = expected_end(sink);
+
+	return preallocate(sink, end < last ? end : last);
+}
+
+/*
+ * ext4 waits for all direct writes in flight before it gives space: the longer the file has become, the
+ * larger the step. No space for the step is no error here: the write that really has no room will say so.
+ */
 static void preallocate_step(struct sink *sink, uint64_t needed)
 {
-	uint64_t end = round_up(needed, GROW_BYTES), last = expected_end(sink);
-	int ret = preallocate(sink, end < last ? end : last);
+	uint64_t step = sink->allocated < GROW_BYTES     ? GROW_BYTES :
+			sink->allocated < GROW_MAX_BYTES ? sink->allocated / GROW_BYTES * GROW_BYTES :
+							   GROW_MAX_BYTES;
+	int ret = preallocate_to(sink, needed, step);
 
+	if (ret < 0 && ret != -EINTR && step > GROW_BYTES)
+		ret = preallocate_to(sink, needed, GROW_BYTES);
 	if ((ret < 0 && ret != -EINTR) || !sink->can_allocate)
 		sink->is_stepwise = false; /* don't ask again for this file */
 }
@@ -404,11 +420,10 @@ int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint6
 			return -EAGAIN;
 		stop_direct(sink); /* the rest of this file is buffered */
 	}
-	if (sink->is_direct && padded > bytes)
-		memset((char *)data + bytes, 0, padded - bytes);
 	piece->data = data;
 	piece->bytes = sink->is_direct ? padded : bytes;
 	piece->offset = offset;
+	piece->is_direct = sink->is_direct;
 	return 0;
 }
 
@@ -418,13 +433,17 @@ int sink_continue(struct sink *sink, struct sink_piece *piece, ssize_t result)
 		piece->data += result;
 		piece->bytes -= (size_t)result < piece->bytes ? (size_t)result : piece->bytes;
 		piece->offset += (uint64_t)result;
+		piece->is_direct = sink->is_direct;
 		return piece->bytes > 0;
 	}
-	if (result == -EINTR || result == -EAGAIN)
+	if (result == -EINTR || result == -EAGAIN) {
+		piece->is_direct = sink->is_direct;
 		return 1;
-	if (result == -EINVAL && sink->is_direct) {
+	}
+	if (result == -EINVAL && piece->is_direct) { /* several may be in flight, and all are told so */
 		/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
 		stop_direct(sink);
+		piece->is_direct = false;
 		if (!sink->note[0])
 			snprintf(sink->note, sizeof(sink->note),
 				 "%.500s: direct writes are refused (EINVAL); buffered writes instead",

@@ -97,12 +97,13 @@ struct sink_piece {
 	const char *data;
 	size_t bytes;
 	uint64_t offset; /* in the file */
+	bool is_direct;  /* as it goes, or went, out */
 };
 
 /**
  * sink_prepare() - how @bytes at @offset of the open file are to be written
  * @data: page aligned
- * @room: bytes of memory from @data on that may be overwritten: padding goes behind @bytes
+ * @room: bytes of memory from @data on that may be written with it: padding, zeros, behind @bytes
  * @is_alone: no other write to this file is in flight
  *
  * Return: 0; -EAGAIN: only when it is alone.

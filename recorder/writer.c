@@ -111,12 +111,15 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 	promise = &w->promises[(w->promise_first + w->promise_count++) % WRITER_PROMISES_MAX];
 	*promise = (struct promise){
 		.file = file,
+		.bytes = outbox_file_bytes(file),
 		.segment_end = w->settled_count + segmenter_pending(w->disk->segmenter),
 		.run = run,
 		.is_finish = is_finish,
 	};
 	if (is_finish)
 		outbox_end(file);
+	if (is_finish && w->accepted_file == file)
+		w->accepted_file = NULL;
 	w->synced_ns = units_monotonic_ns();
 }
 
@@ -140,7 +143,8 @@ static void ask(struct writer *w)
 
 		if (promise->is_asked)
 			continue;
-		if (!(promise->is_finish ? outbox_finish(promise->file) : outbox_sync(promise->file)))
+		if (!(promise->is_finish ? outbox_finish(promise->file) :
+					   outbox_sync(promise->file, promise->bytes)))
 			return;
 		promise->is_asked = true;
 		promise->awaited = outbox_finished_count(promise->file) + 1;
@@ -165,7 +169,9 @@ bool writer_keep_promises(struct writer *w)
 		}
 		has_kept = true;
 	}
-	ask(w);
+	/* after a failure it is retreat.c that decides what is still worth it */
+	if (!outbox_error(w->outbox) || w->mode != WRITER_WORKS)
+		ask(w);
 	return has_kept;
 }
 
@@ -258,6 +264,7 @@ static bool count_write(struct writer *w, struct flight *flight)
 	writer_note_write(w, flight, flight->ended_ns);
 	account_add(&disk->accepted_bytes, flight->bytes);
 	outbox_accept(flight);
+	w->accepted_file = flight->file;
 	if (flight->file)
 		note_extents(w, flight);
 	else
@@ -349,6 +356,8 @@ static bool write_block(struct writer *w)
 		return false;
 	if (file && flight->file_offset == 0)
 		account_add(&w->disk->file_count, 1);
+	if (file && label->is_file_end)
+		outbox_end(file); /* the next one can be begun while this one is on its way */
 	w->last = block;
 	w->block = RING_NONE;
 	return true;
@@ -381,18 +390,25 @@ static bool write_some(struct writer *w)
 static void sync_now_and_then(struct writer *w)
 {
 	struct disk *disk = w->disk;
-	struct outbox_file *file = outbox_open_file(w->outbox);
 	int64_t now;
 
-	if (w->session->plan.is_held || !file)
+	if (w->session->plan.is_held || !w->accepted_file)
 		return;
 	now = units_monotonic_ns();
 	if (segmenter_age_ns(disk->segmenter, now) > SEGMENT_AGE_NS)
 		segmenter_close(disk->segmenter);
 	if (w->promise_count > 0 || segmenter_pending(disk->segmenter) == 0 ||
-	    (now - w->synced_ns < SYNC_NS && !is_crowded(w)))
+	    now - w->synced_ns < SYNC_NS)
 		return;
-	writer_promise(w, file, false, RING_NONE);
+	writer_promise(w, w->accepted_file, false, RING_NONE);
+	writer_keep_promises(w);
+}
+
+void writer_sync_if_crowded(struct writer *w)
+{
+	if (!is_crowded(w) || w->promise_count > 0 || !w->accepted_file)
+		return;
+	writer_promise(w, w->accepted_file, false, RING_NONE);
 	writer_keep_promises(w);
 }
 
@@ -469,6 +485,7 @@ static bool turn(struct writer *w)
 	bool is_busy = outbox_take(w->outbox);
 
 	if (w->mode == WRITER_WORKS) {
+		is_busy = writer_keep_promises(w) || is_busy; /* what has come good stays good */
 		retreat_look(w);
 		if (w->mode != WRITER_WORKS)
 			return true;
@@ -477,6 +494,7 @@ static bool turn(struct writer *w)
 		is_busy = writer_keep_promises(w) || is_busy;
 		is_busy = write_some(w) || is_busy;
 		sync_now_and_then(w);
+		writer_sync_if_crowded(w);
 	} else {
 		is_busy = retreat_turn(w) || is_busy;
 	}

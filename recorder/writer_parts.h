@@ -26,6 +26,7 @@ enum writer_mode {
 /* What is to become durable, in the order of the segments. */
 struct promise {
 	struct outbox_file *file;
+	uint64_t bytes;       /* accepted of it when it was made */
 	uint64_t segment_end; /* so many segments are settled when it is kept */
 	uint32_t run;         /* to be let go then; RING_NONE = none */
 	bool is_finish;       /* of the file; else a sync */
@@ -47,8 +48,9 @@ struct writer {
 	unsigned run_first, run_count;
 	struct promise promises[WRITER_PROMISES_MAX];
 	unsigned promise_first, promise_count;
-	uint64_t settled_count; /* segments */
-	int64_t synced_ns;      /* when a sync was asked for last */
+	uint64_t settled_count;            /* segments */
+	struct outbox_file *accepted_file; /* the segments that are not promised are of this file */
+	int64_t synced_ns;                 /* when a sync was asked for last */
 	/* leaving, standing */
 	enum gap_cause cause; /* of what is lost */
 	bool is_losing;       /* all that could be saved is; from block on all is lost */
@@ -62,6 +64,9 @@ bool writer_is_aborting(const struct writer *w);
 
 /** writer_advance() - learns what follows in the open run, as far as the reader has come */
 void writer_advance(struct writer *w);
+
+/** writer_sync_if_crowded() - one target: so many segments wait that no more can be accepted */
+void writer_sync_if_crowded(struct writer *w);
 
 /** writer_retire() - looks at the oldest write. Return: true when it was good and is done with. */
 bool writer_retire(struct writer *w);
