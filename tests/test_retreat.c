@@ -183,7 +183,8 @@ static void what_a_stuck_disk_has_in_flight_is_counted_once(void **state)
 	kit_open(&kit, 2);
 	kit.config.disk_timeout_ns = 100 * MS;
 	kit.disks[0].stuck_at[FAKE_WRITE] = 3;
-	kit.disks[1].delay_ns[FAKE_WRITE] = 2 * MS;
+	kit.disks[1].delay_ns[FAKE_WRITE] = 4 * MS;
+	kit.config.depth = 2; /* not before the other one is left */
 	fake_source_script.bytes = 0;
 	fake_disk_fail(&kit.disks[1], FAKE_WRITE, 200, 0, EIO);
 	start(&kit);

@@ -58,8 +58,13 @@ status=0
 # a second signal while the recorder is held ends it within its time: here it is stopped outright
 "$record" -s sim: -r 64 -o null: --live none 2>said &
 pid=$!
-sleep 0.7
-read -r child _ <"/proc/$pid/task/$pid/children" || true # no newline
+child=
+for ((i = 0; i < 100; i++)); do
+	sleep 0.1
+	read -r child _ <"/proc/$pid/task/$pid/children" || true # no newline
+	[ -n "$child" ] && [ "$i" -ge 6 ] && break
+done
+[ -n "$child" ] || rig_fail "no recorder below the parent after 10 s"
 kill -STOP "$child"
 kill -INT $pid
 sleep 0.5
