@@ -13,7 +13,7 @@
 #define TURN_NS \
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
-#define AHEAD_BLOCKS 3
+#define AHEAD_BLOCKS 2
 #define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
 
