@@ -444,7 +444,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 		return refuse(refusal, EX_OSERR, ret, "target %s can't be served: %s",
 			      disk->target.path, strerror(-ret));
 	for (unsigned i = 0; (note = outbox_note(disk->outbox, i)) != NULL; i++)
-		if (note[0])
+		if (note[0] && (!first || strcmp(note, outbox_note(first, i)) != 0)) /* once, not for each */
 			session_warn(session, "%s", note);
 	if (segmenter_create(&disk->segmenter, session->config.use_checksums,
 			     session->source->rate_bps) < 0)
