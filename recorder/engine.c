@@ -420,7 +420,6 @@ void engine_write(struct engine *engine, struct engine_op *op)
 {
 	assert(engine->write_count < engine->config.depth);
 	op->run = NULL;
-	op->started_ns = units_monotonic_ns();
 	engine->write_count++;
 	if (engine->has_uring)
 		write_by_uring(engine, op);
@@ -431,7 +430,6 @@ void engine_write(struct engine *engine, struct engine_op *op)
 void engine_call(struct engine *engine, struct engine_op *op)
 {
 	assert(op->run);
-	op->started_ns = units_monotonic_ns();
 	engine->call_count++;
 	crew_add(&engine->hand, op);
 }

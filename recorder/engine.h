@@ -45,7 +45,7 @@ struct engine_op {
 	void (*run)(struct engine_op *op);
 	/* the engine sets */
 	ssize_t result;
-	int64_t started_ns, ended_ns; /* CLOCK_MONOTONIC */
+	int64_t ended_ns; /* CLOCK_MONOTONIC */
 	struct engine_op *next;
 };
 

@@ -284,7 +284,6 @@ static bool look_after(struct outbox_file *file, size_t bytes)
 	uint64_t end = file->end + (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
 	bool is_buffered = sink_is_buffered(file->sink);
 	uint64_t dirty = is_buffered ? file->accepted - file->written_back : 0;
-
 	bool is_dirty = dirty >= SINK_DIRTY_BYTES / 4 ||
 			(dirty > 0 && end - file->written_back > SINK_DIRTY_BYTES);
 
@@ -517,11 +516,6 @@ struct flight *outbox_first(struct outbox *outbox)
 	return outbox->count ? outbox_flight(outbox, 0) : NULL;
 }
 
-struct flight *outbox_last(struct outbox *outbox)
-{
-	return outbox->count ? outbox_flight(outbox, outbox->count - 1) : NULL;
-}
-
 unsigned outbox_count(const struct outbox *outbox)
 {
 	return outbox->count;
@@ -633,12 +627,6 @@ int outbox_error(const struct outbox *outbox)
 const char *outbox_text(const struct outbox *outbox)
 {
 	return outbox->text;
-}
-
-void outbox_forgive(struct outbox *outbox)
-{
-	outbox->error = 0;
-	outbox->text[0] = '\0';
 }
 
 const char *outbox_io_name(const struct outbox *outbox)

@@ -95,9 +95,8 @@ struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uin
 /** outbox_flush() - all writes made are on their way */
 void outbox_flush(struct outbox *outbox);
 
-/** outbox_first() - the oldest write; NULL = none. outbox_last(): the newest */
+/** outbox_first() - the oldest write; NULL = none */
 struct flight *outbox_first(struct outbox *outbox);
-struct flight *outbox_last(struct outbox *outbox);
 
 /** outbox_flight() - the write @index behind the oldest; outbox_count() how many there are */
 struct flight *outbox_flight(struct outbox *outbox, unsigned index);
@@ -163,9 +162,6 @@ void outbox_wait(struct outbox *outbox, uint32_t ticket, int64_t deadline_ns);
 /** outbox_error() - the first thing that failed; 0 = nothing; outbox_text() its sentence */
 int outbox_error(const struct outbox *outbox);
 const char *outbox_text(const struct outbox *outbox);
-
-/** outbox_forgive() - the disk works again: what failed is forgotten, except a sync's error */
-void outbox_forgive(struct outbox *outbox);
 
 /** For the report: how it is really done; "none" without an engine; notes of sinks and engine, "" = nothing. */
 const char *outbox_io_name(const struct outbox *outbox);

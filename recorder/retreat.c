@@ -42,16 +42,13 @@ static void leave(struct writer *w)
 		struct flight *flight = outbox_flight(w->outbox, i);
 
 		flight->is_kept = !flight->is_back;
-		if (!flight->is_kept)
-			continue;
-		ring_hold(w->ring, flight->block);
+		if (flight->is_kept)
+			ring_hold(w->ring, flight->block);
 	}
 	segmenter_drop(disk->segmenter);
 	while (w->promise_count > 0) {
-		uint32_t run = w->promises[w->promise_first].run;
+		uint32_t run = writer_pop_promise(w).run;
 
-		w->promise_first = (w->promise_first + 1) % WRITER_PROMISES_MAX;
-		w->promise_count--;
 		if (run == RING_NONE)
 			continue;
 		ring_hand_over(w->ring, run);
@@ -173,10 +170,8 @@ static void forfeit(struct writer *w)
 	segmenter_close(w->disk->segmenter);
 	disk_forfeit(w->disk, GAP_DISK);
 	while (w->promise_count > 0) {
-		uint32_t run = w->promises[w->promise_first].run;
+		uint32_t run = writer_pop_promise(w).run;
 
-		w->promise_first = (w->promise_first + 1) % WRITER_PROMISES_MAX;
-		w->promise_count--;
 		if (run == RING_NONE)
 			continue;
 		writer_release(w, run, RING_END);
@@ -369,11 +364,7 @@ bool retreat_turn(struct writer *w)
 
 bool retreat_is_through(struct writer *w)
 {
-	const struct session *session = w->session;
-	bool is_over = writer_is_aborting(w) ||
-		       atomic_load_explicit(&session->is_over, memory_order_acquire) ||
-		       (atomic_load_explicit(&session->has_stream_ended, memory_order_acquire) &&
-			atomic_load_explicit(&session->run_count, memory_order_acquire) == 0);
+	bool is_over = writer_is_aborting(w) || writer_is_all_written(w);
 
 	if (!is_over || w->run_count > 0 || w->promise_count > 0 ||
 	    (w->mode == WRITER_STANDS && !w->is_losing))

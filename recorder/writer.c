@@ -23,6 +23,16 @@ bool writer_is_aborting(const struct writer *w)
 	return atomic_load_explicit(&w->session->is_aborting, memory_order_relaxed);
 }
 
+bool writer_is_all_written(const struct writer *w)
+{
+	const struct session *session = w->session;
+
+	if (atomic_load_explicit(&session->is_over, memory_order_acquire))
+		return true;
+	return atomic_load_explicit(&session->has_stream_ended, memory_order_acquire) &&
+	       atomic_load_explicit(&session->run_count, memory_order_acquire) == 0;
+}
+
 /* ---- runs ---- */
 
 void writer_push_run(struct writer *w, uint32_t first)
@@ -123,6 +133,16 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 	w->synced_ns = units_monotonic_ns();
 }
 
+struct promise writer_pop_promise(struct writer *w)
+{
+	struct promise promise = w->promises[w->promise_first];
+
+	assert(w->promise_count > 0);
+	w->promise_first = (w->promise_first + 1) % WRITER_PROMISES_MAX;
+	w->promise_count--;
+	return promise;
+}
+
 static void settle(struct writer *w, uint64_t segment_end)
 {
 	disk_settle(w->disk, (uint32_t)(segment_end - w->settled_count));
@@ -156,10 +176,8 @@ bool writer_keep_promises(struct writer *w)
 	bool has_kept = false;
 
 	while (w->promise_count > 0 && is_kept(&w->promises[w->promise_first])) {
-		struct promise promise = w->promises[w->promise_first];
+		struct promise promise = writer_pop_promise(w);
 
-		w->promise_first = (w->promise_first + 1) % WRITER_PROMISES_MAX;
-		w->promise_count--;
 		settle(w, promise.segment_end);
 		if (!w->session->plan.is_held) /* the journal soon after the sync */
 			bell_ring(&w->disk->keeper_bell);
@@ -412,24 +430,12 @@ void writer_sync_if_crowded(struct writer *w)
 	writer_keep_promises(w);
 }
 
-/*
- * The stream is over and every run is through: nobody can hand anything to us any more. Or nobody
- * waits for those who could.
- */
-static bool is_all_written(const struct session *session)
-{
-	if (atomic_load_explicit(&session->is_over, memory_order_acquire))
-		return true;
-	return atomic_load_explicit(&session->has_stream_ended, memory_order_acquire) &&
-	       atomic_load_explicit(&session->run_count, memory_order_acquire) == 0;
-}
-
 /* True: nothing is left to do at all. A file without an end of its own ends with the stream. */
 static bool is_through(struct writer *w)
 {
 	struct outbox_file *file = outbox_open_file(w->outbox);
 
-	if (outbox_count(w->outbox) > 0 || w->run_count > 0 || !is_all_written(w->session))
+	if (outbox_count(w->outbox) > 0 || w->run_count > 0 || !writer_is_all_written(w))
 		return false;
 	if (file && w->promise_count == 0) {
 		writer_promise(w, file, true, RING_NONE);

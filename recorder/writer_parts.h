@@ -62,6 +62,12 @@ struct writer {
 
 bool writer_is_aborting(const struct writer *w);
 
+/**
+ * writer_is_all_written() - the stream is over and every run is through: nobody can hand anything to us
+ *                           any more. Or nobody waits for those who could
+ */
+bool writer_is_all_written(const struct writer *w);
+
 /** writer_advance() - learns what follows in the open run, as far as the reader has come */
 void writer_advance(struct writer *w);
 
@@ -82,6 +88,9 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 
 /** writer_keep_promises() - asks for what is promised and lets go of what is kept. Return: true when something was kept. */
 bool writer_keep_promises(struct writer *w);
+
+/** writer_pop_promise() - the oldest one; there must be one */
+struct promise writer_pop_promise(struct writer *w);
 
 /** writer_end_run() - a run is through: durable, or lost, or others have it */
 void writer_end_run(struct writer *w, bool is_with_others);
