@@ -107,7 +107,12 @@ void made_write(const char *path, const void *bytes, size_t len)
 
 void made_append(const char *path, const char *text)
 {
-	write_bytes(path, text, strlen(text), O_APPEND);
+	made_append_bytes(path, text, strlen(text));
+}
+
+void made_append_bytes(const char *path, const void *bytes, size_t len)
+{
+	write_bytes(path, bytes, len, O_APPEND);
 }
 
 void made_write_samples(const char *path, uint64_t from, size_t bytes, size_t zeros)

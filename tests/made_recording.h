@@ -25,6 +25,7 @@ unsigned char made_sample(uint64_t o);
 void made_make_dir(const char *path);
 void made_write(const char *path, const void *bytes, size_t len);
 void made_append(const char *path, const char *text);
+void made_append_bytes(const char *path, const void *bytes, size_t len);
 /** made_write_samples() - a file with the stream's bytes from @from on, and @zeros behind them */
 void made_write_samples(const char *path, uint64_t from, size_t bytes, size_t zeros);
 void made_copy(const char *from, const char *to);

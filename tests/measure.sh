@@ -10,6 +10,9 @@
 #	show_cpu NAME                     only its CPU s/GB, for what has no rate
 #	compare NAME OTHER cpu|rate GOAL  the ratio of the medians, and the goal beside it (words)
 #
+#	measure_folder BYTES              a folder of our own in $BENCH_DIR (build/bench): $folder, on $fs; gone at the end.
+#	                                  Ends the script where so many bytes and a little more have no room
+#
 # Nothing here fails because something is slow.
 export LC_ALL=C
 declare -A measure_cpu=() measure_rate=() measure_rss=()
@@ -79,6 +82,19 @@ compare() {
 	case $3 in cpu) what='CPU per GB' ;; *) what=throughput ;; esac
 	printf '  %-30s %7.2f x %s   (goal: %s)\n' "$1, $what" \
 		"$(calculate "$(median_of "$1" "$3") / $(median_of "$2" "$3")" %.4f)" "$2" "$4"
+}
+
+# shellcheck disable=SC2034 # $fs is for who calls
+measure_folder() {
+	local needed_mb=$((($1 >> 20) + 1024)) free_mb
+	folder=${BENCH_DIR:-build/bench}
+	mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
+	measure_at_exit+=("rm -rf '$folder'")
+	fs=$(df --output=fstype "$folder" | tail -n 1)
+	free_mb=$(df --output=avail -m "$folder" | tail -n 1)
+	[ "$free_mb" -ge "$needed_mb" ] && return
+	echo "not run: $needed_mb MiB are needed in $folder, $((free_mb)) are free"
+	exit 0
 }
 
 # has_peer PROGRAM PACKAGE

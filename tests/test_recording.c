@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Recordings built by hand, journal line by journal line, and read back through tools/recording.h
- * and tools/gather.h. Byte o of every stream is sample(o), so that a byte in the wrong place is
+ * and tools/gather.h. Byte o of every stream is made_sample(o), so that a byte in the wrong place is
  * seen.
  */
 #include <errno.h>
@@ -27,27 +27,15 @@
 #include "tools/gather.h"
 #include "tools/history.h"
 #include "tools/recording.h"
+#include "tests/made_recording.h"
 #include "tools/sequence.h"
 
 #define CHUNK 4000
-
-struct kept {
-	struct kept *next;
-	char text[512];
-};
-
-static char top[256]; /* of one test; removed afterwards */
-static struct kept *all_kept;
 
 /*
  * ---- building
  * ------------------------------------------------------------------------------------
  */
-
-static unsigned char sample(uint64_t o)
-{
-	return (unsigned char)((o * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
-}
 
 static unsigned char *samples(uint64_t from, size_t bytes)
 {
@@ -55,53 +43,8 @@ static unsigned char *samples(uint64_t from, size_t bytes)
 
 	assert_non_null(buf);
 	for (size_t i = 0; i < bytes; i++)
-		buf[i] = sample(from + i);
+		buf[i] = made_sample(from + i);
 	return buf;
-}
-
-/* A path below top; lives until the end of the test. */
-static const char *at(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *at(const char *format, ...)
-{
-	struct kept *kept = malloc(sizeof(*kept));
-	int len;
-	va_list args;
-
-	assert_non_null(kept);
-	len = snprintf(kept->text, sizeof(kept->text), "%s/", top);
-	va_start(args, format);
-	vsnprintf(kept->text + len, sizeof(kept->text) - (size_t)len, format, args);
-	va_end(args);
-	kept->next = all_kept;
-	all_kept = kept;
-	return kept->text;
-}
-
-static void make_dir(const char *path)
-{
-	assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
-}
-
-static void write_bytes(const char *path, const void *bytes, size_t len, bool is_appended)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | (is_appended ? O_APPEND : O_TRUNC), 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-	close(fd);
-}
-
-static void write_samples(const char *path, uint64_t from, size_t bytes)
-{
-	unsigned char *buf = samples(from, bytes);
-
-	write_bytes(path, buf, bytes, false);
-	free(buf);
-}
-
-static void append_text(const char *path, const char *text)
-{
-	write_bytes(path, text, strlen(text), true);
 }
 
 static void append_json(const char *path, json_t *line)
@@ -110,8 +53,8 @@ static void append_json(const char *path, json_t *line)
 
 	assert_non_null(line);
 	text = json_dumps(line, JSON_COMPACT);
-	append_text(path, text);
-	append_text(path, "\n");
+	made_append(path, text);
+	made_append(path, "\n");
 	free(text);
 	json_decref(line);
 }
@@ -172,76 +115,38 @@ static void say_end(const char *journal, uint64_t stream_bytes)
 				       "exit_status", 0, "stream_bytes", (json_int_t)stream_bytes));
 }
 
-static void copy_file(const char *from, const char *to)
-{
-	char buf[65536];
-	int fd = open(from, O_RDONLY);
-	ssize_t n = read(fd, buf, sizeof(buf));
-
-	assert_true(n >= 0);
-	close(fd);
-	write_bytes(to, buf, (size_t)n, false);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	snprintf(top, sizeof(top), "%s/vsib-test.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	return mkdtemp(top) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	while (all_kept) {
-		struct kept *next = all_kept->next;
-
-		free(all_kept);
-		all_kept = next;
-	}
-	return nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* d1, d2 with the chunks of scan turn about; the same journal in both. */
 static void build_vbs(unsigned chunks, bool has_end)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
-	const char *journal = at("d1/scan/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
+	const char *journal = made_path("d1/scan/scan.vsib.jsonl");
 	char file[64];
 
 	for (int t = 1; t <= 2; t++) {
-		make_dir(at("d%d", t));
-		make_dir(at("d%d/scan", t));
+		made_make_dir(made_path("d%d", t));
+		made_make_dir(made_path("d%d/scan", t));
 	}
 	say_start(journal, "vbs", 100, 2, targets);
 	for (unsigned i = 0; i < chunks; i++) {
 		snprintf(file, sizeof(file), "scan/scan.%08u", i);
-		write_samples(at("d%u/%s", i % 2 + 1, file), (uint64_t)i * CHUNK, CHUNK);
+		made_write_samples(made_path("d%u/%s", i % 2 + 1, file), (uint64_t)i * CHUNK, CHUNK, 0);
 		say_segment(journal, i % 2, file, 0, (uint64_t)i * CHUNK, CHUNK / 2);
 		say_segment(journal, i % 2, file, CHUNK / 2, (uint64_t)i * CHUNK + CHUNK / 2,
 			    CHUNK / 2);
 	}
 	if (has_end)
 		say_end(journal, (uint64_t)chunks * CHUNK);
-	copy_file(journal, at("d2/scan/scan.vsib.jsonl"));
+	made_copy(journal, made_path("d2/scan/scan.vsib.jsonl"));
 }
 
 /* One target, one file of @bytes in segments of CHUNK; no end line. Return: the journal's path. */
 static const char *build_raw(uint64_t bytes)
 {
-	const char *const targets[] = { at("d1") };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1") };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 
-	make_dir(at("d1"));
-	write_samples(at("d1/scan.raw"), 0, bytes);
+	made_make_dir(made_path("d1"));
+	made_write_samples(made_path("d1/scan.raw"), 0, bytes, 0);
 	say_start(journal, "raw", 100, 1, targets);
 	for (uint64_t o = 0; o < bytes; o += CHUNK)
 		say_segment(journal, 0, "scan.raw", o, o, bytes - o < CHUNK ? bytes - o : CHUNK);
@@ -320,7 +225,7 @@ static uint64_t check_stream(struct recording *recording, uint64_t from)
 		assert_int_equal(pread(piece.fd, buf, piece.bytes, (off_t)piece.file_offset),
 				 (ssize_t)piece.bytes);
 		for (uint64_t i = 0; i < piece.bytes; i++)
-			if (buf[i] != sample(piece.stream_offset + i))
+			if (buf[i] != made_sample(piece.stream_offset + i))
 				fail_msg("%s: stream byte %" PRIu64 " is wrong", piece.file,
 					 piece.stream_offset + i);
 		free(buf);
@@ -416,7 +321,7 @@ static void chunks_on_two_targets_come_in_the_order_of_the_stream(void **state)
 
 	(void)state;
 	build_vbs(7, true);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 7 * CHUNK);
 	check_nothing_missing(recording);
 	assert_true(recording_info(recording)->has_end);
@@ -426,15 +331,15 @@ static void chunks_on_two_targets_come_in_the_order_of_the_stream(void **state)
 
 static void every_way_to_name_a_recording_finds_it(void **state)
 {
-	const char *const targets[] = { at("d2"), at("d1") };
+	const char *const targets[] = { made_path("d2"), made_path("d1") };
 	struct recording *recording;
 
 	(void)state;
 	build_vbs(3, true);
-	recording = open_ok(at("d2/scan/"));
+	recording = open_ok(made_path("d2/scan/"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	recording_free(recording);
-	recording = open_ok(at("d2/scan/scan.vsib.jsonl"));
+	recording = open_ok(made_path("d2/scan/scan.vsib.jsonl"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	recording_free(recording);
 	recording = open_names(2, targets);
@@ -444,20 +349,20 @@ static void every_way_to_name_a_recording_finds_it(void **state)
 
 static void segments_out_of_order_in_the_journal_are_sorted(void **state)
 {
-	const char *const targets[] = { at("d1") };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1") };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
 	(void)state;
-	make_dir(at("d1"));
+	made_make_dir(made_path("d1"));
 	say_start(journal, "raw", 100, 1, targets);
-	write_samples(at("d1/scan.000001"), 1000, 500);
-	write_samples(at("d1/scan.000000"), 0, 1000);
+	made_write_samples(made_path("d1/scan.000001"), 1000, 500, 0);
+	made_write_samples(made_path("d1/scan.000000"), 0, 1000, 0);
 	say_segment(journal, 0, "scan.000001", 0, 1000, 500);
 	say_segment(journal, 0, "scan.000000", 600, 600, 400);
 	say_segment(journal, 0, "scan.000000", 0, 0, 600);
 	say_end(journal, 1500);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 1500);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -470,23 +375,23 @@ static void gaps_come_with_their_causes_and_the_end_line_tells_the_tail(void **s
 		{ 1000, 50, RECORDING_DISK },    { 1050, 50, RECORDING_UNKNOWN },
 		{ 1100, 20, RECORDING_ABORTED }, { 1620, 380, RECORDING_UNKNOWN },
 	};
-	const char *const targets[] = { at("d1") };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1") };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
 	(void)state;
-	make_dir(at("d1"));
+	made_make_dir(made_path("d1"));
 	say_start(journal, "raw", 100, 1, targets);
 	say_gap(journal, 0, 100, "source");
-	write_samples(at("d1/scan.raw"), 100, 500);
+	made_write_samples(made_path("d1/scan.raw"), 100, 500, 0);
 	say_segment(journal, 0, "scan.raw", 0, 100, 500);
 	say_gap(journal, 600, 400, "overflow");
 	say_gap(journal, 1000, 50, "disk");
 	say_gap(journal, 1100, 20, "aborted");
-	write_samples(at("d1/scan.000007"), 1120, 500);
+	made_write_samples(made_path("d1/scan.000007"), 1120, 500, 0);
 	say_segment(journal, 0, "scan.000007", 0, 1120, 500);
 	say_end(journal, 2000);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 1000);
 	check_gaps(recording, gaps, sizeof(gaps) / sizeof(gaps[0]));
 	assert_int_equal(recording_info(recording)->stream_bytes, 2000);
@@ -507,7 +412,7 @@ static void data_count_more_than_a_gap_line_over_them(void **state)
 	say_gap(journal, CHUNK + 20, 30, "disk");
 	say_gap(journal, CHUNK + 50, 100, "disk");
 	say_end(journal, CHUNK + 150);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	check_gaps(recording, gaps, 2);
 	recording_free(recording);
@@ -519,8 +424,8 @@ static void a_torn_last_line_is_ignored(void **state)
 	struct recording *recording;
 
 	(void)state;
-	append_text(journal, "{\"type\":\"segment\",\"target\":0,\"fi");
-	recording = open_ok(at("d1/scan"));
+	made_append(journal, "{\"type\":\"segment\",\"target\":0,\"fi");
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	check_nothing_missing(recording);
 	assert_false(recording_info(recording)->has_end);
@@ -534,8 +439,8 @@ static void a_whole_line_without_its_newline_is_torn_too(void **state)
 	struct recording *recording;
 
 	(void)state;
-	append_text(journal, "{\"type\":\"end\",\"stream_bytes\":99999}");
-	recording = open_ok(at("d1/scan"));
+	made_append(journal, "{\"type\":\"end\",\"stream_bytes\":99999}");
+	recording = open_ok(made_path("d1/scan"));
 	assert_false(recording_info(recording)->has_end);
 	assert_int_equal(recording_info(recording)->stream_bytes, CHUNK);
 	recording_free(recording);
@@ -547,11 +452,11 @@ static void reading_stops_at_the_first_line_that_is_not_json(void **state)
 	struct recording *recording;
 
 	(void)state;
-	write_samples(at("d1/scan.raw"), 0, 2 * CHUNK);
-	append_text(journal, "{\"type\":\"segm\n");
+	made_write_samples(made_path("d1/scan.raw"), 0, 2 * CHUNK, 0);
+	made_append(journal, "{\"type\":\"segm\n");
 	say_segment(journal, 0, "scan.raw", CHUNK, CHUNK, CHUNK);
 	say_end(journal, 2 * CHUNK);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_false(recording_info(recording)->has_end);
 	assert_true(has_note(recording, "line 3 is not a JSON object"));
@@ -565,8 +470,8 @@ static void zeros_behind_the_last_line_are_ignored(void **state)
 	struct recording *recording;
 
 	(void)state;
-	write_bytes(journal, zeros, sizeof(zeros), true);
-	recording = open_ok(at("d1/scan"));
+	made_append_bytes(journal, zeros, sizeof(zeros));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	recording_free(recording);
 }
@@ -578,14 +483,14 @@ static void the_longest_valid_journal_wins(void **state)
 	(void)state;
 	build_vbs(6, true);
 	/* d1's is longer, but broken early; d2's is shorter, and better */
-	write_bytes(at("d1/scan/scan.vsib.jsonl"), "", 0, false);
-	say_start(at("d1/scan/scan.vsib.jsonl"), "vbs", 100, 2,
-		  (const char *const[]){ at("d1"), at("d2") });
-	append_text(at("d1/scan/scan.vsib.jsonl"), "garbage\n");
+	made_write(made_path("d1/scan/scan.vsib.jsonl"), "", 0);
+	say_start(made_path("d1/scan/scan.vsib.jsonl"), "vbs", 100, 2,
+		  (const char *const[]){ made_path("d1"), made_path("d2") });
+	made_append(made_path("d1/scan/scan.vsib.jsonl"), "garbage\n");
 	for (int i = 0; i < 200; i++)
-		say_segment(at("d1/scan/scan.vsib.jsonl"), 0, "scan/scan.00000000", 0, 0, 10);
-	recording = open_ok(at("d1/scan"));
-	assert_string_equal(recording_info(recording)->journal, at("d2/scan/scan.vsib.jsonl"));
+		say_segment(made_path("d1/scan/scan.vsib.jsonl"), 0, "scan/scan.00000000", 0, 0, 10);
+	recording = open_ok(made_path("d1/scan"));
+	assert_string_equal(recording_info(recording)->journal, made_path("d2/scan/scan.vsib.jsonl"));
 	assert_int_equal(check_stream(recording, 0), 6 * CHUNK);
 	check_nothing_missing(recording);
 	assert_true(recording_info(recording)->has_end);
@@ -598,8 +503,8 @@ static void an_empty_journal_beside_a_good_one_does_no_harm_but_is_said(void **s
 
 	(void)state;
 	build_vbs(4, true);
-	write_bytes(at("d1/scan/scan.vsib.jsonl"), "", 0, false);
-	recording = open_at(at("d1/scan"), 1, (const char *const[]){ at("d2") });
+	made_write(made_path("d1/scan/scan.vsib.jsonl"), "", 0);
+	recording = open_at(made_path("d1/scan"), 1, (const char *const[]){ made_path("d2") });
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	assert_true(has_note(recording, "no start line"));
 	recording_free(recording);
@@ -607,12 +512,12 @@ static void an_empty_journal_beside_a_good_one_does_no_harm_but_is_said(void **s
 
 static void two_recordings_of_one_name_are_trouble(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 
 	(void)state;
 	build_raw(CHUNK);
-	make_dir(at("d2"));
-	say_start(at("d2/scan.vsib.jsonl"), "raw", 101, 1, targets + 1);
+	made_make_dir(made_path("d2"));
+	say_start(made_path("d2/scan.vsib.jsonl"), "raw", 101, 1, targets + 1);
 	open_fails(&(struct recording_query){ .name = "scan", .targets = targets, .target_count = 2 },
 		   -EBADMSG, "different recordings");
 }
@@ -623,9 +528,9 @@ static void a_target_of_another_recording_is_not_used(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	write_bytes(at("d2/scan/scan.vsib.jsonl"), "", 0, false);
-	say_start(at("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1, (const char *const[]){ at("d2") });
-	recording = open_ok(at("d1/scan"));
+	made_write(made_path("d2/scan/scan.vsib.jsonl"), "", 0);
+	say_start(made_path("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1, (const char *const[]){ made_path("d2") });
+	recording = open_ok(made_path("d1/scan"));
 	assert_true(has_note(recording, "another recording of that name"));
 	assert_int_equal(check_stream(recording, 0), 2 * CHUNK);
 	recording_free(recording);
@@ -638,8 +543,8 @@ static void a_missing_piece_is_named_with_its_place_in_the_stream(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	unlink(at("d2/scan/scan.00000001"));
-	recording = open_ok(at("d1/scan"));
+	unlink(made_path("d2/scan/scan.00000001"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	check_missing(recording, "scan/scan.00000001", CHUNK, CHUNK);
 	check_gaps(recording, gaps, 1);
@@ -653,8 +558,8 @@ static void of_a_short_file_what_is_there_is_given(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	assert_int_equal(truncate(at("d1/scan/scan.00000002"), 300), 0);
-	recording = open_ok(at("d1/scan"));
+	assert_int_equal(truncate(made_path("d1/scan/scan.00000002"), 300), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK + 300);
 	check_missing(recording, "scan/scan.00000002", 2 * CHUNK + 300, CHUNK - 300);
 	check_gaps(recording, gaps, 1);
@@ -667,8 +572,8 @@ static void a_file_longer_than_the_journal_says_gives_only_what_it_says(void **s
 
 	(void)state;
 	build_raw(CHUNK);
-	write_samples(at("d1/scan.raw"), 0, 2 * CHUNK);
-	recording = open_ok(at("d1/scan"));
+	made_write_samples(made_path("d1/scan.raw"), 0, 2 * CHUNK, 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	recording_free(recording);
 }
@@ -679,8 +584,8 @@ static void a_part_file_is_used_when_the_final_one_is_not_there(void **state)
 
 	(void)state;
 	build_vbs(4, false);
-	assert_int_equal(rename(at("d2/scan/scan.00000003"), at("d2/scan/scan.00000003.part")), 0);
-	recording = open_ok(at("d1/scan"));
+	assert_int_equal(rename(made_path("d2/scan/scan.00000003"), made_path("d2/scan/scan.00000003.part")), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	check_nothing_missing(recording);
 	assert_false(is_unused(recording, "scan/scan.00000003.part", ""));
@@ -694,9 +599,9 @@ static void a_stale_part_file_on_another_target_is_not_taken_for_the_chunk(void 
 
 	(void)state;
 	build_vbs(4, true);
-	unlink(at("d2/scan/scan.00000003"));
-	write_bytes(at("d1/scan/scan.00000003.part"), zeros, sizeof(zeros), false);
-	recording = open_ok(at("d1/scan"));
+	unlink(made_path("d2/scan/scan.00000003"));
+	made_write(made_path("d1/scan/scan.00000003.part"), zeros, sizeof(zeros));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	check_missing(recording, "scan/scan.00000003", 3 * CHUNK, CHUNK);
 	assert_true(is_unused(recording, "scan/scan.00000003.part", "not the file"));
@@ -709,10 +614,10 @@ static void files_the_journal_does_not_name_are_named_and_not_used(void **state)
 
 	(void)state;
 	build_vbs(2, true);
-	write_samples(at("d1/scan/scan.00000009"), 0, 10);
-	write_samples(at("d2/scan.000000"), 0, 10);
-	write_samples(at("d1/scan/notes.txt"), 0, 10);
-	recording = open_ok(at("d1/scan"));
+	made_write_samples(made_path("d1/scan/scan.00000009"), 0, 10, 0);
+	made_write_samples(made_path("d2/scan.000000"), 0, 10, 0);
+	made_write_samples(made_path("d1/scan/notes.txt"), 0, 10, 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 2 * CHUNK);
 	assert_true(is_unused(recording, "scan/scan.00000009", "not in the journal"));
 	assert_true(is_unused(recording, "scan.000000", "not in the journal"));
@@ -722,29 +627,29 @@ static void files_the_journal_does_not_name_are_named_and_not_used(void **state)
 
 static void a_chunk_rewritten_on_another_target_is_read_there(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
-	const char *journal = at("d2/scan/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
+	const char *journal = made_path("d2/scan/scan.vsib.jsonl");
 	struct recording *recording;
 
 	(void)state;
 	for (int t = 1; t <= 2; t++) {
-		make_dir(at("d%d", t));
-		make_dir(at("d%d/scan", t));
+		made_make_dir(made_path("d%d", t));
+		made_make_dir(made_path("d%d/scan", t));
 	}
 	say_start(journal, "vbs", 100, 2, targets);
 	say_segment(journal, 0, "scan/scan.00000000", 0, 0, 1000);
 	say_segment(journal, 1, "scan/scan.00000000", 0, 0, 1500);
 	say_segment(journal, 1, "scan/scan.00000000", 1500, 1500, 500);
 	say_end(journal, 2000);
-	write_samples(at("d1/scan/scan.00000000.part"), 0, 1000);
-	write_samples(at("d2/scan/scan.00000000"), 0, 2000);
-	recording = open_ok(at("d2/scan"));
+	made_write_samples(made_path("d1/scan/scan.00000000.part"), 0, 1000, 0);
+	made_write_samples(made_path("d2/scan/scan.00000000"), 0, 2000, 0);
+	recording = open_ok(made_path("d2/scan"));
 	assert_int_equal(check_stream(recording, 0), 2000);
 	check_nothing_missing(recording);
 	recording_free(recording);
 
-	unlink(at("d1/scan/scan.00000000.part"));
-	recording = open_ok(at("d2/scan"));
+	unlink(made_path("d1/scan/scan.00000000.part"));
+	recording = open_ok(made_path("d2/scan"));
 	assert_int_equal(check_stream(recording, 0), 2000);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -756,12 +661,12 @@ static void a_moved_target_is_found_when_it_is_named(void **state)
 
 	(void)state;
 	build_vbs(6, true);
-	make_dir(at("elsewhere"));
-	assert_int_equal(rename(at("d2"), at("elsewhere/usb")), 0);
-	recording = open_ok(at("d1/scan"));
+	made_make_dir(made_path("elsewhere"));
+	assert_int_equal(rename(made_path("d2"), made_path("elsewhere/usb")), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	recording_free(recording);
-	recording = open_at(at("d1/scan"), 1, (const char *const[]){ at("elsewhere/usb") });
+	recording = open_at(made_path("d1/scan"), 1, (const char *const[]){ made_path("elsewhere/usb") });
 	assert_int_equal(check_stream(recording, 0), 6 * CHUNK);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -773,10 +678,10 @@ static void targets_that_moved_together_are_found(void **state)
 
 	(void)state;
 	build_vbs(6, true);
-	make_dir(at("backup"));
-	assert_int_equal(rename(at("d1"), at("backup/d1")), 0);
-	assert_int_equal(rename(at("d2"), at("backup/d2")), 0);
-	recording = open_ok(at("backup/d1/scan"));
+	made_make_dir(made_path("backup"));
+	assert_int_equal(rename(made_path("d1"), made_path("backup/d1")), 0);
+	assert_int_equal(rename(made_path("d2"), made_path("backup/d2")), 0);
+	recording = open_ok(made_path("backup/d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 6 * CHUNK);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -788,9 +693,9 @@ static void chunks_collected_in_one_directory_are_found(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	assert_int_equal(rename(at("d2/scan/scan.00000001"), at("d1/scan/scan.00000001")), 0);
-	assert_int_equal(rename(at("d2/scan/scan.00000003"), at("d1/scan/scan.00000003")), 0);
-	recording = open_ok(at("d1/scan"));
+	assert_int_equal(rename(made_path("d2/scan/scan.00000001"), made_path("d1/scan/scan.00000001")), 0);
+	assert_int_equal(rename(made_path("d2/scan/scan.00000003"), made_path("d1/scan/scan.00000003")), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -798,31 +703,31 @@ static void chunks_collected_in_one_directory_are_found(void **state)
 
 static void equal_names_on_swapped_targets_are_told_apart_by_their_checksums(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
-	const char *const moved[] = { at("m/x"), at("m/y") };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
+	const char *const moved[] = { made_path("m/x"), made_path("m/y") };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 	struct recording *recording;
 
 	(void)state;
-	make_dir(at("d1"));
-	make_dir(at("d2"));
-	make_dir(at("m"));
+	made_make_dir(made_path("d1"));
+	made_make_dir(made_path("d2"));
+	made_make_dir(made_path("m"));
 	say_start(journal, "raw", 100, 2, targets);
 	for (unsigned unit = 0; unit < 10; unit++) {
 		unsigned char *buf = samples(unit * 100, 100);
 
-		write_bytes(at("d%u/scan.000000", unit % 2 + 1), buf, 100, true);
+		made_append_bytes(made_path("d%u/scan.000000", unit % 2 + 1), buf, 100);
 		free(buf);
 		say_segment(journal, unit % 2, "scan.000000", unit / 2 * 100, unit * 100, 100);
 	}
 	say_end(journal, 1000);
-	copy_file(journal, at("d2/scan.vsib.jsonl"));
-	recording = open_ok(at("d1/scan"));
+	made_copy(journal, made_path("d2/scan.vsib.jsonl"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 1000);
 	recording_free(recording);
 
-	assert_int_equal(rename(at("d1"), at("m/y")), 0);
-	assert_int_equal(rename(at("d2"), at("m/x")), 0);
+	assert_int_equal(rename(made_path("d1"), made_path("m/y")), 0);
+	assert_int_equal(rename(made_path("d2"), made_path("m/x")), 0);
 	recording = open_names(2, moved);
 	assert_int_equal(check_stream(recording, 0), 1000);
 	check_nothing_missing(recording);
@@ -839,8 +744,8 @@ static void reading_can_begin_anywhere(void **state)
 
 	(void)state;
 	build_vbs(5, true);
-	unlink(at("d2/scan/scan.00000003"));
-	recording = open_ok(at("d1/scan"));
+	unlink(made_path("d2/scan/scan.00000003"));
+	recording = open_ok(made_path("d1/scan"));
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		recording_seek(recording, places[i]);
 		check_stream(recording, places[i]);
@@ -859,12 +764,12 @@ static void the_pieces_themselves_are_recognised(void **state)
 
 	(void)state;
 	build_vbs(2, true);
-	recording = open_ok(at("d1/scan"));
-	assert_int_equal(stat(at("d2/scan/scan.00000001"), &st), 0);
+	recording = open_ok(made_path("d1/scan"));
+	assert_int_equal(stat(made_path("d2/scan/scan.00000001"), &st), 0);
 	assert_true(recording_uses(recording, st.st_dev, st.st_ino));
-	assert_int_equal(stat(at("d2/scan/scan.vsib.jsonl"), &st), 0);
+	assert_int_equal(stat(made_path("d2/scan/scan.vsib.jsonl"), &st), 0);
 	assert_true(recording_uses(recording, st.st_dev, st.st_ino));
-	assert_int_equal(stat(at("d2"), &st), 0);
+	assert_int_equal(stat(made_path("d2"), &st), 0);
 	assert_false(recording_uses(recording, st.st_dev, st.st_ino));
 	recording_free(recording);
 }
@@ -875,7 +780,7 @@ static void more_files_than_may_be_open_are_read(void **state)
 
 	(void)state;
 	build_vbs(200, true);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 200 * CHUNK);
 	recording_seek(recording, 0);
 	assert_int_equal(check_stream(recording, 0), 200 * CHUNK);
@@ -890,22 +795,22 @@ static void more_files_than_may_be_open_are_read(void **state)
 static void build_chunks(unsigned from, unsigned to)
 {
 	for (int t = 1; t <= 2; t++) {
-		make_dir(at("d%d", t));
-		make_dir(at("d%d/scan", t));
+		made_make_dir(made_path("d%d", t));
+		made_make_dir(made_path("d%d/scan", t));
 	}
 	for (unsigned i = from; i < to; i++)
-		write_samples(at("d%u/scan/scan.%08u", i % 2 + 1, i), (uint64_t)i * CHUNK, CHUNK);
+		made_write_samples(made_path("d%u/scan/scan.%08u", i % 2 + 1, i), (uint64_t)i * CHUNK, CHUNK, 0);
 }
 
 static void without_a_journal_the_numbers_give_the_order(void **state)
 {
-	const char *const targets[] = { at("d2"), at("d1") };
+	const char *const targets[] = { made_path("d2"), made_path("d1") };
 	struct recording *recording;
 
 	(void)state;
 	build_chunks(0, 12);
-	write_samples(at("d1/scan/scan.00000012"), 12 * CHUNK, 100); /* the last is shorter */
-	write_samples(at("d1/scan/scan.000000012"), 0, 100);         /* nine digits: not a chunk */
+	made_write_samples(made_path("d1/scan/scan.00000012"), 12 * CHUNK, 100, 0); /* the last is shorter */
+	made_write_samples(made_path("d1/scan/scan.000000012"), 0, 100, 0);         /* nine digits: not a chunk */
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 12 * CHUNK + 100);
 	check_nothing_missing(recording);
@@ -918,28 +823,28 @@ static void raw_files_and_a_single_one_are_found_by_name(void **state)
 	struct recording *recording;
 
 	(void)state;
-	make_dir(at("d1"));
+	made_make_dir(made_path("d1"));
 	for (unsigned i = 0; i < 11; i++)
-		write_samples(at("d1/scan.%06u", i), i * 100, 100);
-	recording = open_ok(at("d1/scan"));
+		made_write_samples(made_path("d1/scan.%06u", i), i * 100, 100, 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 1100);
 	recording_free(recording);
 
-	make_dir(at("d3"));
-	write_samples(at("d3/scan.raw"), 0, 777);
-	recording = open_ok(at("d3/scan"));
+	made_make_dir(made_path("d3"));
+	made_write_samples(made_path("d3/scan.raw"), 0, 777, 0);
+	recording = open_ok(made_path("d3/scan"));
 	assert_int_equal(check_stream(recording, 0), 777);
 	recording_free(recording);
 
-	write_samples(at("d1/scan.raw"), 0, 777);
-	open_fails(&(struct recording_query){ .recording = at("d1/scan") }, -EBADMSG,
+	made_write_samples(made_path("d1/scan.raw"), 0, 777, 0);
+	open_fails(&(struct recording_query){ .recording = made_path("d1/scan") }, -EBADMSG,
 		   "more than one kind");
 }
 
 static void missing_numbers_are_named_and_have_the_length_of_the_others(void **state)
 {
 	static const struct gap gaps[] = { { 4 * CHUNK, 3 * CHUNK, RECORDING_MISSING } };
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -955,7 +860,7 @@ static void missing_numbers_are_named_and_have_the_length_of_the_others(void **s
 
 static void the_first_numbers_can_be_missing_too(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	struct recording *recording;
 
 	(void)state;
@@ -968,13 +873,13 @@ static void the_first_numbers_can_be_missing_too(void **state)
 
 static void missing_numbers_among_unequal_files_have_no_known_length(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	struct recording_piece piece;
 	struct recording *recording;
 
 	(void)state;
 	build_chunks(0, 2);
-	write_samples(at("d1/scan/scan.00000000"), 0, 10);
+	made_write_samples(made_path("d1/scan/scan.00000000"), 0, 10, 0);
 	build_chunks(3, 5);
 	recording = open_names(2, targets);
 	assert_int_equal(recording_next(recording, &piece), 1);
@@ -989,12 +894,12 @@ static void missing_numbers_among_unequal_files_have_no_known_length(void **stat
 
 static void equal_numbers_with_equal_bytes_are_used_once(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	struct recording *recording;
 
 	(void)state;
 	build_chunks(0, 4);
-	write_samples(at("d2/scan/scan.00000002"), 2 * CHUNK, CHUNK);
+	made_write_samples(made_path("d2/scan/scan.00000002"), 2 * CHUNK, CHUNK, 0);
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	check_nothing_missing(recording);
@@ -1004,32 +909,32 @@ static void equal_numbers_with_equal_bytes_are_used_once(void **state)
 
 static void equal_numbers_with_different_bytes_are_trouble(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	const struct recording_query query = { .name = "scan", .targets = targets, .target_count = 2 };
 
 	(void)state;
 	build_chunks(0, 4);
-	write_samples(at("d2/scan/scan.00000002"), 2 * CHUNK + 1, CHUNK);
+	made_write_samples(made_path("d2/scan/scan.00000002"), 2 * CHUNK + 1, CHUNK, 0);
 	open_fails(&query, -EBADMSG, "same number and different contents");
-	write_samples(at("d2/scan/scan.00000002"), 2 * CHUNK, CHUNK - 1);
+	made_write_samples(made_path("d2/scan/scan.00000002"), 2 * CHUNK, CHUNK - 1, 0);
 	open_fails(&query, -EBADMSG, "same number and different contents");
 }
 
 static void part_files_without_a_journal_are_named_and_not_used(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
 	struct recording *recording;
 
 	(void)state;
 	build_chunks(0, 4);
-	write_samples(at("d2/scan/scan.00000002.part"), 0, 10);
+	made_write_samples(made_path("d2/scan/scan.00000002.part"), 0, 10, 0);
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	assert_true(is_unused(recording, "scan/scan.00000002.part", "not a final name"));
 	assert_false(recording_info(recording)->is_incomplete);
 	recording_free(recording);
 
-	write_samples(at("d2/scan/scan.00000004.part"), 0, 10);
+	made_write_samples(made_path("d2/scan/scan.00000004.part"), 0, 10, 0);
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	assert_true(recording_info(recording)->is_incomplete);
@@ -1038,15 +943,15 @@ static void part_files_without_a_journal_are_named_and_not_used(void **state)
 
 static void what_is_not_there_is_said(void **state)
 {
-	const char *const targets[] = { at("d1"), at("d9") };
+	const char *const targets[] = { made_path("d1"), made_path("d9") };
 
 	(void)state;
-	make_dir(at("d1"));
-	open_fails(&(struct recording_query){ .recording = at("d1/scan") }, -ENOENT,
+	made_make_dir(made_path("d1"));
+	open_fails(&(struct recording_query){ .recording = made_path("d1/scan") }, -ENOENT,
 		   "no recording scan");
 	open_fails(&(struct recording_query){ .name = "scan", .targets = targets, .target_count = 2 },
 		   -ENOENT, "d9");
-	open_fails(&(struct recording_query){ .recording = at("d9/scan") }, -ENOENT, "d9");
+	open_fails(&(struct recording_query){ .recording = made_path("d9/scan") }, -ENOENT, "d9");
 	open_fails(&(struct recording_query){ .recording = ".." }, -EINVAL, "not the name");
 	open_fails(&(struct recording_query){ .recording = "/" }, -EINVAL, "not the name");
 	open_fails(&(struct recording_query){ .name = "", .targets = targets, .target_count = 1 },
@@ -1065,15 +970,15 @@ static void what_is_not_there_is_said(void **state)
 static void build_round(unsigned dirs, uint64_t total, unsigned per_file, unsigned step)
 {
 	for (unsigned k = 0; k < dirs; k++)
-		make_dir(at("r%u", k));
+		made_make_dir(made_path("r%u", k));
 	for (uint64_t o = 0, unit = 0; o < total; o += 100, unit++) {
 		size_t len = total - o < 100 ? (size_t)(total - o) : 100;
 		unsigned k = (unsigned)(unit % dirs);
 		unsigned char *buf = samples(o, len);
 
-		write_bytes(at("r%u/t%06u", k,
+		made_append_bytes(made_path("r%u/t%06u", k,
 			       (unsigned)(unit / dirs / per_file) * step + (step > 1 ? k : 0)),
-			    buf, len, true);
+			    buf, len);
 		free(buf);
 	}
 }
@@ -1086,7 +991,7 @@ static struct recording *open_round(unsigned dirs)
 	int ret;
 
 	for (unsigned k = 0; k < dirs; k++) {
-		snprintf(texts[k], sizeof(texts[k]), "%s/r%u/t%%06d", top, k);
+		snprintf(texts[k], sizeof(texts[k]), "%s/t%%06d", made_path("r%u", k));
 		templates[k] = texts[k];
 	}
 	ret = recording_open_round(&recording, 100, templates, dirs);
@@ -1114,8 +1019,8 @@ static void units_come_in_turn_and_a_short_last_one_is_fine(void **state)
 		recording_seek(recording, 150);
 		check_stream(recording, 150);
 		recording_free(recording);
-		tear_down(NULL);
-		set_up(NULL);
+		made_tear_down(NULL);
+		made_set_up(NULL);
 	}
 }
 
@@ -1150,7 +1055,7 @@ static void a_missing_file_leaves_its_units_open(void **state)
 
 	(void)state;
 	build_round(2, 2000, 2, 1);
-	unlink(at("r1/t000002"));
+	unlink(made_path("r1/t000002"));
 	recording = open_round(2);
 	assert_int_equal(check_stream(recording, 0), 1800);
 	assert_int_equal(recording_info(recording)->gap_bytes, 200);
@@ -1164,7 +1069,7 @@ static void a_directory_that_ends_early_is_said(void **state)
 
 	(void)state;
 	build_round(2, 2000, 100, 1);
-	assert_int_equal(truncate(at("r0/t000000"), 730), 0);
+	assert_int_equal(truncate(made_path("r0/t000000"), 730), 0);
 	recording = open_round(2);
 	assert_int_equal(check_stream(recording, 0), 1730);
 	assert_true(has_note(recording, "ends 270 bytes before its turn"));
@@ -1173,24 +1078,24 @@ static void a_directory_that_ends_early_is_said(void **state)
 
 static void plain_names_and_odd_templates(void **state)
 {
-	const char *templates[] = { at("r0/whole"), at("r1/whole") };
+	const char *templates[] = { made_path("r0/whole"), made_path("r1/whole") };
 	struct recording *recording;
 	struct sequence sequence;
 	uint64_t number;
 
 	(void)state;
-	make_dir(at("r0"));
-	make_dir(at("r1"));
-	write_samples(at("r0/whole"), 0, 100);
-	write_samples(at("r1/whole"), 100, 60);
+	made_make_dir(made_path("r0"));
+	made_make_dir(made_path("r1"));
+	made_write_samples(made_path("r0/whole"), 0, 100, 0);
+	made_write_samples(made_path("r1/whole"), 100, 60, 0);
 	assert_int_equal(recording_open_round(&recording, 100, templates, 2), 0);
 	assert_int_equal(check_stream(recording, 0), 160);
 	recording_free(recording);
 
-	templates[1] = at("r1/%%s");
+	templates[1] = made_path("r1/%%s");
 	assert_int_equal(recording_open_round(&recording, 100, templates, 2), -EINVAL);
 	recording_free(recording);
-	templates[1] = at("r1/x%%06d");
+	templates[1] = made_path("r1/x%%06d");
 	assert_int_equal(recording_open_round(&recording, 100, templates, 2), -ENOENT);
 	recording_free(recording);
 	assert_int_equal(recording_open_round(&recording, 0, templates, 1), -EINVAL);
@@ -1252,7 +1157,7 @@ static void gather(struct recording *recording, enum gather_fill fill, bool is_s
 	struct stat st;
 
 	memset(gathered, 0, sizeof(*gathered));
-	config.fd = open(at("out"), O_RDWR | O_CREAT | O_TRUNC, 0644);
+	config.fd = open(made_path("out"), O_RDWR | O_CREAT | O_TRUNC, 0644);
 	assert_true(config.fd >= 0);
 	assert_int_equal(gather_copy(recording, &config, &gathered->result), 0);
 	assert_int_equal(fstat(config.fd, &st), 0);
@@ -1268,7 +1173,7 @@ static void check_samples(const struct gathered *gathered, size_t at_byte, uint6
 {
 	assert_true(at_byte + bytes <= gathered->len);
 	for (size_t i = 0; i < bytes; i++)
-		if (gathered->bytes[at_byte + i] != sample(stream_offset + i))
+		if (gathered->bytes[at_byte + i] != made_sample(stream_offset + i))
 			fail_msg("byte %zu is not the stream's %" PRIu64, at_byte + i,
 				 stream_offset + i);
 }
@@ -1291,7 +1196,7 @@ static void what_is_gathered_is_the_stream(void **state)
 
 	(void)state;
 	build_vbs(9, true);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 9 * CHUNK);
 	check_samples(&gathered, 0, 0, 9 * CHUNK);
@@ -1309,10 +1214,10 @@ static void gaps_are_closed_up_or_filled_with_the_pattern(void **state)
 
 	(void)state;
 	say_gap(journal, 1003, 501, "overflow");
-	write_samples(at("d1/scan.000001"), 1504, 100);
+	made_write_samples(made_path("d1/scan.000001"), 1504, 100, 0);
 	say_segment(journal, 0, "scan.000001", 0, 1504, 100);
 	say_end(journal, 1604 + 11);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 1103);
 	check_samples(&gathered, 0, 0, 1003);
@@ -1341,13 +1246,13 @@ static void a_bad_checksum_is_found_at_its_place(void **state)
 
 	(void)state;
 	build_vbs(6, true);
-	spoil(at("d2/scan/scan.00000003"), CHUNK / 2 + 5);
-	recording = open_ok(at("d1/scan"));
+	spoil(made_path("d2/scan/scan.00000003"), CHUNK / 2 + 5);
+	recording = open_ok(made_path("d1/scan"));
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 6 * CHUNK);
 	assert_int_equal(gathered.result.bad_sum_count, 1);
 	assert_int_equal(gathered.heard.count[GATHER_BAD_SUM], 1);
-	assert_string_equal(gathered.heard.file, at("d2/scan/scan.00000003"));
+	assert_string_equal(gathered.heard.file, made_path("d2/scan/scan.00000003"));
 	assert_int_equal(gathered.heard.last[GATHER_BAD_SUM].sum_offset, CHUNK / 2);
 	assert_int_equal(gathered.heard.last[GATHER_BAD_SUM].sum_bytes, CHUNK / 2);
 	assert_int_equal(gathered.heard.last[GATHER_BAD_SUM].stream_offset, 3 * CHUNK + CHUNK / 2);
@@ -1373,27 +1278,27 @@ static void a_bad_checksum_is_found_at_its_place(void **state)
 
 static void build_copies(void)
 {
-	const char *const targets[] = { at("d1"), at("d2") };
-	const char *journal = at("d1/scan/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1"), made_path("d2") };
+	const char *journal = made_path("d1/scan/scan.vsib.jsonl");
 
-	make_dir(at("d1"));
-	make_dir(at("d2"));
-	make_dir(at("d1/scan"));
-	make_dir(at("d2/scan-copy"));
-	make_dir(at("d2/scan"));
+	made_make_dir(made_path("d1"));
+	made_make_dir(made_path("d2"));
+	made_make_dir(made_path("d1/scan"));
+	made_make_dir(made_path("d2/scan-copy"));
+	made_make_dir(made_path("d2/scan"));
 	say_start(journal, "vbs", 100, 2, targets);
 	for (unsigned i = 0; i < 4; i++) {
 		char file[64], copy[64];
 
 		snprintf(file, sizeof(file), "scan/scan.%08u", i);
 		snprintf(copy, sizeof(copy), "scan-copy/scan-copy.%08u", i);
-		write_samples(at("d1/%s", file), (uint64_t)i * CHUNK, CHUNK);
-		write_samples(at("d2/%s", copy), (uint64_t)i * CHUNK, CHUNK);
+		made_write_samples(made_path("d1/%s", file), (uint64_t)i * CHUNK, CHUNK, 0);
+		made_write_samples(made_path("d2/%s", copy), (uint64_t)i * CHUNK, CHUNK, 0);
 		say_segment(journal, 0, file, 0, (uint64_t)i * CHUNK, CHUNK);
 		say_segment(journal, 1, copy, 0, (uint64_t)i * CHUNK, CHUNK);
 	}
 	say_end(journal, 4 * CHUNK);
-	copy_file(journal, at("d2/scan/scan.vsib.jsonl"));
+	made_copy(journal, made_path("d2/scan/scan.vsib.jsonl"));
 }
 
 static void a_bad_piece_is_replaced_by_its_copy(void **state)
@@ -1403,10 +1308,10 @@ static void a_bad_piece_is_replaced_by_its_copy(void **state)
 
 	(void)state;
 	build_copies();
-	spoil(at("d1/scan/scan.00000001"), 7);
-	unlink(at("d1/scan/scan.00000002"));
-	assert_int_equal(truncate(at("d1/scan/scan.00000003"), 100), 0);
-	recording = open_ok(at("d1/scan"));
+	spoil(made_path("d1/scan/scan.00000001"), 7);
+	unlink(made_path("d1/scan/scan.00000002"));
+	assert_int_equal(truncate(made_path("d1/scan/scan.00000003"), 100), 0);
+	recording = open_ok(made_path("d1/scan"));
 	check_nothing_missing(recording);
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 4 * CHUNK);
@@ -1425,14 +1330,14 @@ static void two_bad_copies_are_trouble_and_the_first_is_given(void **state)
 
 	(void)state;
 	build_copies();
-	spoil(at("d1/scan/scan.00000001"), 7);
-	spoil(at("d2/scan-copy/scan-copy.00000001"), 9);
-	recording = open_ok(at("d1/scan"));
+	spoil(made_path("d1/scan/scan.00000001"), 7);
+	spoil(made_path("d2/scan-copy/scan-copy.00000001"), 9);
+	recording = open_ok(made_path("d1/scan"));
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 4 * CHUNK);
 	assert_int_equal(gathered.result.bad_sum_count, 1);
-	assert_int_equal(gathered.bytes[CHUNK + 7], sample(CHUNK + 7) ^ 0x10);
-	assert_int_equal(gathered.bytes[CHUNK + 9], sample(CHUNK + 9));
+	assert_int_equal(gathered.bytes[CHUNK + 7], made_sample(CHUNK + 7) ^ 0x10);
+	assert_int_equal(gathered.bytes[CHUNK + 9], made_sample(CHUNK + 9));
 	free(gathered.bytes);
 	recording_free(recording);
 }
@@ -1444,8 +1349,8 @@ static void a_file_that_shrinks_meanwhile_leaves_a_gap(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	recording = open_ok(at("d1/scan"));
-	assert_int_equal(truncate(at("d2/scan/scan.00000001"), 50), 0);
+	recording = open_ok(made_path("d1/scan"));
+	assert_int_equal(truncate(made_path("d2/scan/scan.00000001"), 50), 0);
 	gather(recording, GATHER_PATTERN, false, &gathered);
 	assert_int_equal(gathered.len, 4 * CHUNK);
 	check_samples(&gathered, 0, 0, CHUNK + 50);
@@ -1458,20 +1363,20 @@ static void a_file_that_shrinks_meanwhile_leaves_a_gap(void **state)
 
 static void a_piece_larger_than_the_buffer_is_copied_whole(void **state)
 {
-	const char *const targets[] = { at("d1") };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1") };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 	const size_t large = 9 * 1024 * 1024 + 5;
 	struct recording *recording;
 	struct gathered gathered;
 
 	(void)state;
-	make_dir(at("d1"));
+	made_make_dir(made_path("d1"));
 	say_start(journal, "raw", 100, 1, targets);
-	write_samples(at("d1/scan.raw"), 3, large);
+	made_write_samples(made_path("d1/scan.raw"), 3, large, 0);
 	say_gap(journal, 0, 3, "source");
 	say_segment(journal, 0, "scan.raw", 0, 3, large);
 	say_end(journal, large + 3);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	gather(recording, GATHER_PATTERN, false, &gathered);
 	assert_int_equal(gathered.len, large + 3);
 	check_samples(&gathered, 3, 3, large);
@@ -1487,9 +1392,9 @@ static void a_piece_larger_than_the_buffer_is_copied_whole(void **state)
 
 static void say_evil(const char *journal, const char *rest)
 {
-	append_text(journal, "{\"type\":\"segment\",\"target\":0,");
-	append_text(journal, rest);
-	append_text(journal, "}\n");
+	made_append(journal, "{\"type\":\"segment\",\"target\":0,");
+	made_append(journal, rest);
+	made_append(journal, "}\n");
 }
 
 static void impossible_lines_are_left_out_and_said(void **state)
@@ -1516,15 +1421,15 @@ static void impossible_lines_are_left_out_and_said(void **state)
 	struct recording *recording;
 
 	(void)state;
-	write_samples(at("secret"), 0, 100);
+	made_write_samples(made_path("secret"), 0, 100, 0);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		say_evil(journal, lines[i]);
 	say_gap(journal, INT64_MAX, 1, "overflow");
-	append_text(journal, "{\"type\":\"gap\",\"stream_offset\":-5,\"bytes\":10}\n");
-	append_text(journal, "{\"type\":\"clock\",\"stream_offset\":0,\"utc\":\"yesterday\"}\n");
-	append_text(journal, "{\"type\":\"end\",\"stream_bytes\":-1}\n");
-	append_text(journal, "{\"type\":[1,2],\"bytes\":null}\n{}\n");
-	recording = open_ok(at("d1/scan"));
+	made_append(journal, "{\"type\":\"gap\",\"stream_offset\":-5,\"bytes\":10}\n");
+	made_append(journal, "{\"type\":\"clock\",\"stream_offset\":0,\"utc\":\"yesterday\"}\n");
+	made_append(journal, "{\"type\":\"end\",\"stream_bytes\":-1}\n");
+	made_append(journal, "{\"type\":[1,2],\"bytes\":null}\n{}\n");
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_int_equal(recording_info(recording)->history->invalid_count,
 			 sizeof(lines) / sizeof(lines[0]) + 4);
@@ -1542,7 +1447,7 @@ static void huge_claims_are_gaps_not_memory(void **state)
 	say_evil(journal,
 		 "\"file\":\"big\",\"file_offset\":9000000000000000000,\"bytes\":1000,\"stream_offset\":8000");
 	say_end(journal, INT64_MAX);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_int_equal(recording_info(recording)->stream_bytes, INT64_MAX);
 	recording_free(recording);
@@ -1554,13 +1459,13 @@ static void overlapping_segments_give_each_byte_once(void **state)
 	struct recording *recording;
 
 	(void)state;
-	write_samples(at("d1/scan.000001"), 0, 3 * CHUNK);
+	made_write_samples(made_path("d1/scan.000001"), 0, 3 * CHUNK, 0);
 	say_segment(journal, 0, "scan.000001", 100, 100, 50);
 	say_segment(journal, 0, "scan.000001", CHUNK - 100, CHUNK - 100, 200);
 	say_segment(journal, 0, "scan.000001", CHUNK + 50, CHUNK + 50, CHUNK);
 	say_segment(journal, 0, "scan.000001", CHUNK + 50, CHUNK + 50, 10);
 	say_segment(journal, 0, "scan.000001", CHUNK - 10, CHUNK - 10, 20);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 2 * CHUNK + 50);
 	assert_int_equal(recording_info(recording)->gap_count, 0);
 	recording_free(recording);
@@ -1575,18 +1480,18 @@ static void a_line_of_any_length_is_survived(void **state)
 
 	(void)state;
 	memset(text, 'x', len);
-	write_bytes(journal, text, len, true);
-	append_text(journal, "\n");
+	made_append_bytes(journal, text, len);
+	made_append(journal, "\n");
 	say_end(journal, 1);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_true(has_note(recording, "longer than"));
 	recording_free(recording);
 	memset(text, '[', len);
-	write_bytes(journal, text, len, false);
+	made_write(journal, text, len);
 	open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "no start line");
-	write_bytes(journal, text, 900000, false);
-	append_text(journal, "\n");
+	made_write(journal, text, 900000);
+	made_append(journal, "\n");
 	open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "no start line");
 	free(text);
 }
@@ -1599,14 +1504,14 @@ static void things_that_are_not_files_are_named_and_do_not_hang(void **state)
 
 	(void)state;
 	build_vbs(5, true);
-	write_samples(at("secret"), 0, CHUNK);
+	made_write_samples(made_path("secret"), 0, CHUNK, 0);
 	for (unsigned i = 0; i < 4; i++)
-		unlink(at("d%u/scan/scan.%08u", i % 2 + 1, i));
-	make_dir(at("d1/scan/scan.00000000"));
-	assert_int_equal(mkfifo(at("d2/scan/scan.00000001"), 0644), 0);
-	assert_int_equal(symlink(at("secret"), at("d1/scan/scan.00000002")), 0);
-	assert_int_equal(symlink("/dev/zero", at("d2/scan/scan.00000003")), 0);
-	recording = open_ok(at("d1/scan"));
+		unlink(made_path("d%u/scan/scan.%08u", i % 2 + 1, i));
+	made_make_dir(made_path("d1/scan/scan.00000000"));
+	assert_int_equal(mkfifo(made_path("d2/scan/scan.00000001"), 0644), 0);
+	assert_int_equal(symlink(made_path("secret"), made_path("d1/scan/scan.00000002")), 0);
+	assert_int_equal(symlink("/dev/zero", made_path("d2/scan/scan.00000003")), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	missing = recording_missing(recording, &count);
 	assert_int_equal(count, 4);
@@ -1616,9 +1521,9 @@ static void things_that_are_not_files_are_named_and_do_not_hang(void **state)
 	assert_string_equal(missing[3].reason, "is a symbolic link");
 	recording_free(recording);
 
-	unlink(at("d1/scan/scan.vsib.jsonl"));
-	unlink(at("d2/scan/scan.vsib.jsonl"));
-	recording = open_names(2, (const char *const[]){ at("d1"), at("d2") });
+	unlink(made_path("d1/scan/scan.vsib.jsonl"));
+	unlink(made_path("d2/scan/scan.vsib.jsonl"));
+	recording = open_names(2, (const char *const[]){ made_path("d1"), made_path("d2") });
 	assert_int_equal(recording_info(recording)->data_bytes, CHUNK);
 	assert_true(recording_info(recording)->is_incomplete);
 	recording_free(recording);
@@ -1630,13 +1535,13 @@ static void a_journal_that_is_no_file_does_not_hang(void **state)
 
 	(void)state;
 	build_raw(CHUNK);
-	unlink(at("d1/scan.vsib.jsonl"));
-	assert_int_equal(mkfifo(at("d1/scan.vsib.jsonl"), 0644), 0);
-	recording = open_ok(at("d1/scan"));
+	unlink(made_path("d1/scan.vsib.jsonl"));
+	assert_int_equal(mkfifo(made_path("d1/scan.vsib.jsonl"), 0644), 0);
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_true(recording_info(recording)->has_trouble);
 	recording_free(recording);
-	open_fails(&(struct recording_query){ .recording = at("d1/scan.vsib.jsonl") }, -ENOENT, "");
+	open_fails(&(struct recording_query){ .recording = made_path("d1/scan.vsib.jsonl") }, -ENOENT, "");
 }
 
 static void a_folder_that_leads_away_is_not_followed(void **state)
@@ -1646,9 +1551,9 @@ static void a_folder_that_leads_away_is_not_followed(void **state)
 
 	(void)state;
 	build_vbs(2, true);
-	make_dir(at("d3"));
-	assert_int_equal(symlink(at("d1/scan"), at("d3/scan")), 0);
-	ret = recording_open(&recording, &(struct recording_query){ .recording = at("d3/scan") });
+	made_make_dir(made_path("d3"));
+	assert_int_equal(symlink(made_path("d1/scan"), made_path("d3/scan")), 0);
+	ret = recording_open(&recording, &(struct recording_query){ .recording = made_path("d3/scan") });
 	assert_true(ret < 0);
 	assert_non_null(strstr(recording_error(recording), "symbolic link"));
 	recording_free(recording);
@@ -1656,21 +1561,21 @@ static void a_folder_that_leads_away_is_not_followed(void **state)
 
 static void a_journal_alone_does_not_make_other_places_be_read(void **state)
 {
-	const char *const targets[] = { at("d1"), at("home"), "../../home", "/etc" };
-	const char *journal = at("d1/scan.vsib.jsonl");
+	const char *const targets[] = { made_path("d1"), made_path("home"), "../../home", "/etc" };
+	const char *journal = made_path("d1/scan.vsib.jsonl");
 	const struct recording_missing *missing;
 	struct recording *recording;
 	size_t count;
 
 	(void)state;
-	make_dir(at("d1"));
-	make_dir(at("home"));
-	write_samples(at("home/secret"), 0, 100);
+	made_make_dir(made_path("d1"));
+	made_make_dir(made_path("home"));
+	made_write_samples(made_path("home/secret"), 0, 100, 0);
 	say_start(journal, "raw", 100, 4, targets);
 	say_segment(journal, 1, "secret", 0, 0, 100);
 	say_segment(journal, 2, "secret", 0, 100, 100);
 	say_segment(journal, 3, "passwd", 0, 200, 100);
-	recording = open_ok(at("d1/scan"));
+	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 0);
 	missing = recording_missing(recording, &count);
 	assert_int_equal(count, 3);
@@ -1692,20 +1597,20 @@ static void start_lines_that_mean_harm_are_refused(void **state)
 		"",
 		"\"\n",
 	};
-	const char *journal = at("d1/x.jsonl");
+	const char *journal = made_path("d1/x.jsonl");
 
 	(void)state;
-	make_dir(at("d1"));
+	made_make_dir(made_path("d1"));
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		write_bytes(journal, starts[i], strlen(starts[i]), false);
+		made_write(journal, starts[i], strlen(starts[i]));
 		open_fails(&(struct recording_query){ .recording = journal }, -EBADMSG, "not used");
 	}
-	write_bytes(journal, "", 0, false);
-	append_text(journal,
+	made_write(journal, "", 0);
+	made_append(journal,
 		    "{\"type\":\"start\",\"schema\":\"vsib-journal/1\",\"name\":\"scan\",\"targets\":{\"a\":1}}\n");
-	append_text(journal,
+	made_append(journal,
 		    "{\"type\":\"segment\",\"target\":0,\"file\":\"f\",\"file_offset\":0,\"bytes\":1,\"stream_offset\":0}\n");
-	append_text(journal, "{\"type\":\"end\",\"stream_bytes\":0}\n");
+	made_append(journal, "{\"type\":\"end\",\"stream_bytes\":0}\n");
 	recording_free(open_ok(journal));
 }
 
@@ -1723,8 +1628,8 @@ static void a_journal_with_random_damage_is_survived(void **state)
 
 	(void)state;
 	build_vbs(6, true);
-	journal = at("d1/scan/scan.vsib.jsonl");
-	unlink(at("d2/scan/scan.vsib.jsonl"));
+	journal = made_path("d1/scan/scan.vsib.jsonl");
+	unlink(made_path("d2/scan/scan.vsib.jsonl"));
 	fd = open(journal, O_RDONLY);
 	len = read(fd, text, sizeof(text));
 	close(fd);
@@ -1742,9 +1647,9 @@ static void a_journal_with_random_damage_is_survived(void **state)
 			damaged[random % (uint64_t)len] =
 				turn % 2 ? (char)('0' + (random >> 40) % 10) : (char)(random >> 32);
 		}
-		write_bytes(at("d1/scan/scan.vsib.jsonl"), damaged, (size_t)len, false);
+		made_write(made_path("d1/scan/scan.vsib.jsonl"), damaged, (size_t)len);
 		if (recording_open(&recording,
-				   &(struct recording_query){ .recording = at("d1/scan") }) == 0)
+				   &(struct recording_query){ .recording = made_path("d1/scan") }) == 0)
 			while (recording_next(recording, &piece) == 1) {
 				assert_int_equal(piece.stream_offset, position);
 				position += piece.bytes;
@@ -1755,7 +1660,7 @@ static void a_journal_with_random_damage_is_survived(void **state)
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, made_set_up, made_tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(chunks_on_two_targets_come_in_the_order_of_the_stream),
 		CASE(every_way_to_name_a_recording_finds_it),

@@ -14,6 +14,7 @@
 
 #include "drivers/units.h"
 #include "tools/history.h"
+#include "tools/read_at.h"
 
 #define READ_BYTES ((size_t)1 << 20) /* stays in the cache between the copy and the checksum */
 #define READ_ALIGN 4096
@@ -314,18 +315,9 @@ void check_free(struct check_result *result)
 
 static int read_whole(int fd, unsigned char *buf, size_t bytes, uint64_t offset)
 {
-	while (bytes > 0) {
-		ssize_t n = pread(fd, buf, bytes, (off_t)offset);
+	ssize_t n = read_at(fd, buf, bytes, offset);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENODATA;
-		buf += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
+	return n < 0 ? (int)n : (size_t)n < bytes ? -ENODATA : 0;
 }
 
 /* Return: 0 and the offset in both; -ENOENT they are equal; -errno. */

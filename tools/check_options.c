@@ -8,7 +8,6 @@
 #include <sysexits.h>
 
 #include "recorder/version.h"
-#include "tools/array.h"
 
 enum {
 	OPTION_TARGET = 256,
@@ -38,32 +37,13 @@ static const char program_doc[] =
 	"Compares every byte of a recording with the checksums in its journal, and says what is missing.\v"
 	"Exit status: 0 good, 1 differences (bad checksums, missing pieces, gaps, no end), 2 trouble, 64 usage, 66 no such recording, 73 can't create the report, 74 I/O error, 77 no permission.";
 
-struct parsing {
-	struct check_options *options;
-	const char **arguments;
-	size_t argument_count;
-};
-
-static void add_text(struct argp_state *state, const char ***texts, size_t *count, const char *text)
-{
-	const char **room = array_room(texts, *count, sizeof(*room));
-
-	if (!room) {
-		argp_failure(state, EX_OSERR, 0, "out of memory"); /* ends the program */
-		return;
-	}
-	*room = text;
-	(*count)++;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct parsing *parsing = state->input;
-	struct check_options *options = parsing->options;
+	struct check_options *options = state->input;
 
 	switch (key) {
 	case OPTION_TARGET:
-		add_text(state, &options->targets, &options->target_count, arg);
+		arguments_add_target(&options->arguments, state, arg);
 		return 0;
 	case OPTION_RECOVER:
 		options->is_recovery = true;
@@ -81,10 +61,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->is_quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		add_text(state, &parsing->arguments, &parsing->argument_count, arg);
+		arguments_add(&options->arguments, state, arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (parsing->argument_count == 0)
+		if (options->arguments.given_count == 0)
 			argp_error(state, "no recording given");
 		if ((options->is_dry || options->is_missing_lost) && !options->is_recovery)
 			argp_error(state, "%s goes with --recover",
@@ -93,34 +73,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static bool is_journal(const char *argument)
-{
-	size_t len = strlen(argument), suffix_len = strlen(".jsonl");
-
-	return len > suffix_len && strcmp(argument + len - suffix_len, ".jsonl") == 0;
-}
-
-/* NAME TARGET..., or TARGET/NAME: a slash tells, or that nothing says where to look for NAME. */
-static void take_arguments(struct parsing *parsing)
-{
-	struct check_options *options = parsing->options;
-	const char *first = parsing->arguments[0];
-	const char **targets = options->targets;
-	size_t count = options->target_count;
-
-	if (strchr(first, '/') || is_journal(first) || (parsing->argument_count == 1 && count == 0))
-		options->recording = first;
-	else
-		options->name = first;
-	memmove(parsing->arguments, parsing->arguments + 1,
-		(parsing->argument_count - 1) * sizeof(parsing->arguments[0]));
-	options->targets = parsing->arguments;
-	options->target_count = parsing->argument_count - 1;
-	for (size_t i = 0; i < count; i++)
-		add_text(NULL, &options->targets, &options->target_count, targets[i]);
-	free(targets);
 }
 
 static void print_version(FILE *stream, struct argp_state *state)
@@ -133,11 +85,10 @@ void check_options_parse(struct check_options *options, int argc, char **argv)
 {
 	static const struct argp argp = { option_table, parse_option, arguments_doc, program_doc,
 					  NULL,         NULL,         NULL };
-	struct parsing parsing = { .options = options };
 
 	*options = (struct check_options){ 0 };
 	argp_program_version_hook = print_version;
 	argp_err_exit_status = EX_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
-	take_arguments(&parsing);
+	argp_parse(&argp, argc, argv, 0, NULL, options);
+	arguments_settle(&options->arguments, true);
 }

@@ -6,13 +6,11 @@
 #define VSIB_TOOLS_CHECK_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "tools/arguments.h"
 
 struct check_options {
-	const char *recording; /* TARGET/NAME, a journal or a file; NULL: by name */
-	const char *name;
-	const char **targets;
-	size_t target_count;
+	struct arguments arguments;
 	const char *json; /* NULL: none */
 	bool is_recovery;
 	bool is_dry;

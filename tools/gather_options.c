@@ -9,7 +9,6 @@
 
 #include "drivers/units.h"
 #include "recorder/version.h"
-#include "tools/array.h"
 
 enum {
 	OPTION_TARGET = 256,
@@ -49,24 +48,6 @@ static const char program_doc[] =
 	"UNIT: bytes, or with k M G (decimal), Ki Mi Gi (binary).\n"
 	"Exit status: 0 whole, 1 gaps or missing pieces, 2 trouble, 64 usage, 66 no such recording, 73 can't create FILE, 74 I/O error, 77 no permission.";
 
-struct parsing {
-	struct gather_options *options;
-	const char **arguments;
-	size_t argument_count;
-};
-
-static void add_text(struct argp_state *state, const char ***texts, size_t *count, const char *text)
-{
-	const char **room = array_room(texts, *count, sizeof(*room));
-
-	if (!room) {
-		argp_failure(state, EX_OSERR, 0, "out of memory"); /* ends the program */
-		return;
-	}
-	*room = text;
-	(*count)++;
-}
-
 static bool is_fill_word(const char *word)
 {
 	return strcmp(word, "none") == 0 || strcmp(word, "pattern") == 0 ||
@@ -94,8 +75,7 @@ static void parse_fill(struct argp_state *state, struct gather_options *options,
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct parsing *parsing = state->input;
-	struct gather_options *options = parsing->options;
+	struct gather_options *options = state->input;
 
 	switch (key) {
 	case 'o':
@@ -103,7 +83,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->is_output_given = true;
 		return 0;
 	case OPTION_TARGET:
-		add_text(state, &options->targets, &options->target_count, arg);
+		arguments_add_target(&options->arguments, state, arg);
 		return 0;
 	case OPTION_FILL:
 		parse_fill(state, options, arg);
@@ -125,55 +105,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->json = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		add_text(state, &parsing->arguments, &parsing->argument_count, arg);
+		arguments_add(&options->arguments, state, arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static bool is_journal(const char *argument)
-{
-	size_t len = strlen(argument), suffix_len = strlen(".jsonl");
-
-	return len > suffix_len && strcmp(argument + len - suffix_len, ".jsonl") == 0;
-}
-
-/* NAME TARGET..., or TARGET/NAME: a slash tells, or that nothing says where to look for NAME. */
-static void take_arguments(struct parsing *parsing)
-{
-	struct gather_options *options = parsing->options;
-	const char *first = parsing->arguments[0];
-	const char **targets = options->targets;
-	size_t count = options->target_count;
-	bool has_targets = parsing->argument_count > 1 || count > 0;
-
-	if (!options->round_bytes) {
-		if (strchr(first, '/') || is_journal(first) || !has_targets)
-			options->recording = first;
-		else
-			options->name = first;
-		memmove(parsing->arguments, parsing->arguments + 1,
-			(parsing->argument_count - 1) * sizeof(parsing->arguments[0]));
-		parsing->argument_count--;
-	}
-	options->targets = parsing->arguments;
-	options->target_count = parsing->argument_count;
-	for (size_t i = 0; i < count; i++)
-		add_text(NULL, &options->targets, &options->target_count, targets[i]);
-	free(targets);
-}
-
-static void check_options(const struct gather_options *options, size_t argument_count,
-			  const struct argp *argp)
+static void check_options(const struct gather_options *options, const struct argp *argp)
 {
 	const char *mistake = NULL;
 
-	if (argument_count == 0)
+	if (options->arguments.given_count == 0)
 		mistake = options->round_bytes ?
 				  "--round needs the templates of the files, one for each directory" :
 				  "no recording given";
-	else if (options->round_bytes && options->target_count)
+	else if (options->round_bytes && options->arguments.target_count)
 		mistake = "--target doesn't go with --round: the templates say where the files are";
 	else if (options->json && strcmp(options->json, "-") == 0 &&
 		 (options->is_list || strcmp(options->output, "-") == 0))
@@ -195,11 +142,10 @@ void gather_options_parse(struct gather_options *options, int argc, char **argv)
 {
 	static const struct argp argp = { option_table, parse_option, arguments_doc, program_doc,
 					  NULL,         NULL,         NULL };
-	struct parsing parsing = { .options = options };
 
 	*options = (struct gather_options){ .output = "-" };
 	argp_program_version_hook = print_version;
-	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
-	check_options(options, parsing.argument_count, &argp);
-	take_arguments(&parsing);
+	argp_parse(&argp, argc, argv, 0, NULL, options);
+	check_options(options, &argp);
+	arguments_settle(&options->arguments, options->round_bytes == 0);
 }

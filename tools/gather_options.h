@@ -6,18 +6,15 @@
 #define VSIB_TOOLS_GATHER_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "tools/arguments.h"
 #include "tools/gather.h"
 
 struct gather_options {
-	const char *recording; /* TARGET/NAME or a journal; NULL: by name, or round_bytes */
-	const char *name;
-	const char **targets; /* or templates, with round_bytes */
-	size_t target_count;
-	uint64_t round_bytes; /* 0: not --round */
-	const char *output;   /* "-" stdout */
+	struct arguments arguments; /* with round_bytes its targets are templates */
+	uint64_t round_bytes;       /* 0: not --round */
+	const char *output;         /* "-" stdout */
 	bool is_output_given;
 	const char *json; /* NULL: none */
 	enum gather_fill fill;

@@ -9,6 +9,7 @@
 
 #include "recorder/journal.h"
 #include "tools/history.h"
+#include "tools/read_at.h"
 
 #define COMPARE_BYTES ((size_t)256 << 10)
 
@@ -33,25 +34,6 @@ size_t journals_believed(const struct recording *recording)
 		if (strcmp(info->journals[i], info->journal) == 0)
 			return i;
 	return SIZE_MAX;
-}
-
-/* Return: bytes read, less than @len only at the end of the file; -errno. */
-static ssize_t read_at(int fd, char *buf, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, buf + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -601,6 +602,28 @@ void recording_free(struct recording *recording)
 const char *recording_error(const struct recording *recording)
 {
 	return recording ? recording->error : "out of memory";
+}
+
+int recording_exit_status(int ret)
+{
+	switch (ret) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return EX_NOINPUT;
+	case -EACCES:
+	case -EPERM:
+		return EX_NOPERM;
+	case -EINVAL:
+		return EX_USAGE;
+	case -EBADMSG:
+	case -EBUSY:
+	case -EINTR:
+	case -ENODATA:
+	case -ENOMEM:
+		return RECORDING_TROUBLE;
+	default:
+		return EX_IOERR;
+	}
 }
 
 const struct recording_info *recording_info(const struct recording *recording)

@@ -151,6 +151,14 @@ void recording_free(struct recording *recording);
 /** recording_error() - why the last call failed; "" = it did not; NULL recording: out of memory */
 const char *recording_error(const struct recording *recording);
 
+/**
+ * recording_exit_status() - of a program whose recording can't be opened
+ * @ret: what recording_open() and its like returned, < 0
+ */
+int recording_exit_status(int ret);
+
+#define RECORDING_TROUBLE 2 /* exit status: nothing is wrong with the call, but with what is there */
+
 /** recording_info() - what was found; constant after opening */
 const struct recording_info *recording_info(const struct recording *recording);
 

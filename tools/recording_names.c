@@ -9,6 +9,7 @@
 
 #include "recorder/journal.h"
 #include "tools/array.h"
+#include "tools/read_at.h"
 #include "tools/recording_parts.h"
 #include "tools/sequence.h"
 
@@ -283,24 +284,6 @@ static int compare_found(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-static ssize_t read_all(int fd, char *buf, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, buf + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 /* Return: 1 the same bytes, 0 not, -errno. */
 static int compare_contents(int fd_a, int fd_b, uint64_t bytes)
 {
@@ -309,7 +292,7 @@ static int compare_contents(int fd_a, int fd_b, uint64_t bytes)
 
 	for (uint64_t offset = 0; ret == 1 && offset < bytes; offset += COMPARE_BYTES) {
 		size_t len = bytes - offset < COMPARE_BYTES ? (size_t)(bytes - offset) : COMPARE_BYTES;
-		ssize_t n = read_all(fd_a, a, len, offset), m = read_all(fd_b, b, len, offset);
+		ssize_t n = read_at(fd_a, a, len, offset), m = read_at(fd_b, b, len, offset);
 
 		if (n < 0 || m < 0)
 			ret = n < 0 ? (int)n : (int)m;

@@ -60,28 +60,6 @@ static void catch_signals(void)
  * -----------------------------------------------------------------------------
  */
 
-static int status_of(int ret)
-{
-	switch (ret) {
-	case -ENOENT:
-	case -ENOTDIR:
-		return EX_NOINPUT;
-	case -EACCES:
-	case -EPERM:
-		return EX_NOPERM;
-	case -EINVAL:
-		return EX_USAGE;
-	case -EBADMSG:
-	case -EBUSY:
-	case -EINTR:
-	case -ENODATA:
-	case -ENOMEM:
-		return FINDINGS_TROUBLE;
-	default:
-		return EX_IOERR;
-	}
-}
-
 static bool is_piece_of(const char *recording_path, const struct stat *st)
 {
 	struct recording_query query = { .recording = recording_path };
@@ -125,7 +103,7 @@ static bool is_journal(const char *path)
 /* A data file was named: its recording is meant. Without one only its format could be checked. */
 static int take_file(struct program *program)
 {
-	const char *path = program->options.recording;
+	const char *path = program->options.arguments.recording;
 	struct stat st;
 
 	if (!path || is_journal(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -152,7 +130,7 @@ static int open_recording(struct program *program)
 		return 0;
 	}
 	findings_insist(program->findings, "%s", recording_error(program->recording));
-	return status_of(ret);
+	return recording_exit_status(ret);
 }
 
 /*
@@ -231,7 +209,7 @@ static int recover(struct program *program)
 
 	if (ret < 0) {
 		findings_insist(program->findings, "%s", result.error);
-		return status_of(ret);
+		return recording_exit_status(ret);
 	}
 	if (result.step_count == 0 && result.failed_count == 0)
 		findings_say(program->findings, "nothing to recover");
@@ -655,7 +633,7 @@ static int check(struct program *program)
 		ret = check_account(program->info->history, on_account, program);
 	if (ret < 0) {
 		findings_insist(program->findings, "%s", strerror(-ret));
-		return status_of(ret);
+		return recording_exit_status(ret);
 	}
 	verify(program);
 	say_totals(program);
@@ -671,10 +649,10 @@ static int run(struct program *program)
 	int status;
 
 	program->query = (struct recording_query){
-		.recording = options->recording,
-		.name = options->name,
-		.targets = options->targets,
-		.target_count = options->target_count,
+		.recording = options->arguments.recording,
+		.name = options->arguments.name,
+		.targets = options->arguments.targets,
+		.target_count = options->arguments.target_count,
 	};
 	status = take_file(program);
 	if (status == 0 && options->is_recovery)
@@ -698,6 +676,6 @@ int main(int argc, char **argv)
 	recording_free(program.recording);
 	findings_free(program.findings);
 	free(program.owner);
-	free(program.options.targets);
+	arguments_free(&program.options.arguments);
 	return status;
 }

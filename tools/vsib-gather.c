@@ -224,45 +224,27 @@ static void on_event(void *context, const struct gather_event *event)
  * ------------------------------------------------------------------------------
  */
 
-static int open_status(int ret)
-{
-	switch (ret) {
-	case -ENOENT:
-	case -ENOTDIR:
-		return EX_NOINPUT;
-	case -EACCES:
-	case -EPERM:
-		return EX_NOPERM;
-	case -EINVAL:
-		return EX_USAGE;
-	case -EBADMSG:
-	case -ENOMEM:
-		return EXIT_TROUBLE;
-	default:
-		return EX_IOERR;
-	}
-}
-
 static int open_recording(struct program *program)
 {
 	const struct gather_options *options = &program->options;
 	struct recording_query query = {
-		.recording = options->recording,
-		.name = options->name,
-		.targets = options->targets,
-		.target_count = options->target_count,
+		.recording = options->arguments.recording,
+		.name = options->arguments.name,
+		.targets = options->arguments.targets,
+		.target_count = options->arguments.target_count,
 	};
 	int ret;
 
 	ret = options->round_bytes ? recording_open_round(&program->recording, options->round_bytes,
-							  options->targets, options->target_count) :
+							  options->arguments.targets,
+							  options->arguments.target_count) :
 				     recording_open(&program->recording, &query);
 	if (ret == 0) {
 		program->info = recording_info(program->recording);
 		return 0;
 	}
 	say(program, "%s", recording_error(program->recording));
-	return open_status(ret);
+	return recording_exit_status(ret);
 }
 
 static void say_missing(struct program *program)
@@ -612,6 +594,6 @@ int main(int argc, char **argv)
 	recording_free(program.recording);
 	json_decref(program.gaps);
 	json_decref(program.bad_sums);
-	free(program.options.targets);
+	arguments_free(&program.options.arguments);
 	return status;
 }

@@ -10,24 +10,17 @@
 # shellcheck disable=SC2154 # measure_log ... are of measure.sh
 set -u
 . "${0%/*}/../measure.sh"
-folder=${BENCH_DIR:-build/bench}
 bytes=$((4 << 30))
 runs=${RUNS:-3}
 depths='1 2 4 8 16'
 default_depth=4 # of blocks of this size
 declare -A measure_moving=()
-mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
-fs=$(df --output=fstype "$folder" | tail -n 1)
-free_mb=$(df --output=avail -m "$folder" | tail -n 1)
-if [ "$free_mb" -lt $(((bytes >> 20) + 1024)) ]; then
-	echo "not run: $(((bytes >> 20) + 1024)) MiB are needed in $folder, $((free_mb)) are free"
-	exit 0
-fi
+measure_folder $bytes
 who_pid='' # of the recorder that runs beside us, while its threads are looked at
 end_who() {
 	[ -z "$who_pid" ] || { kill "$who_pid"; wait "$who_pid"; }
 } 2>/dev/null
-measure_at_exit+=(end_who "rm -rf '$folder'")
+measure_at_exit=(end_who "${measure_at_exit[@]}") # first, while its folder is there
 report=$folder/report.json
 
 # ---- huge pages, for all who can use them

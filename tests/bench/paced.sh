@@ -5,10 +5,8 @@
 # BENCH_DIR names the folder that is recorded to (build/bench).
 set -u
 . "${0%/*}/../measure.sh"
-folder=${BENCH_DIR:-build/bench}
 seconds=${SECONDS_PACED:-60}
-mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
-measure_at_exit+=("rm -rf '$folder'")
+measure_folder $((seconds * 64000000))
 report=$folder/report.json
 
 record() { # NAME SECONDS OPTION...
@@ -23,7 +21,7 @@ lost() {
 	echo "$(json_number overflow_bytes "$report") bytes lost by overflow, $(json_number lost_bytes "$report") by the source"
 }
 
-echo "512 Mbit/s from the simulator to $(df --output=fstype "$folder" | tail -n 1), $seconds s, checksums on"
+echo "512 Mbit/s from the simulator to $fs, $seconds s, checksums on"
 record paced "$seconds" -o "$folder" --name paced
 printf '  CPU %.2f %% of one core (goal: <= 4 %%); %s; ring: at most %s of %s bytes\n' \
 	"$(calculate "100 * $(cost cpu_s) / $(cost wall_s)")" "$(lost)" \

@@ -6,17 +6,9 @@
 # disk's folder (build/bench); a folder of our own is made in it.
 set -u
 . "${0%/*}/../measure.sh"
-folder=${BENCH_DIR:-build/bench}
 bytes=$((6 << 30))
 runs=${RUNS:-5}
-mkdir -p "$folder" && folder=$(mktemp -d "$(realpath "$folder")/run.XXXXXX") || exit 1
-fs=$(df --output=fstype "$folder" | tail -n 1)
-free_mb=$(df --output=avail -m "$folder" | tail -n 1)
-if [ "$free_mb" -lt $(((bytes >> 20) + 1024)) ]; then
-	echo "not run: $(((bytes >> 20) + 1024)) MiB are needed in $folder, $((free_mb)) are free"
-	exit 0
-fi
-measure_at_exit+=("rm -rf '$folder'")
+measure_folder $bytes
 has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
 
 clean() {
