@@ -434,12 +434,6 @@ void engine_call(struct engine *engine, struct engine_op *op)
 	crew_add(&engine->hand, op);
 }
 
-void engine_flush(struct engine *engine)
-{
-	if (engine->has_uring && io_uring_sq_ready(&engine->uring) > 0)
-		io_uring_submit(&engine->uring);
-}
-
 /* Acquire: pairs with push_done(). */
 static void take_done(struct engine *engine)
 {
@@ -474,6 +468,12 @@ struct engine_op *engine_next(struct engine *engine)
 	return op;
 }
 
+static void flush(struct engine *engine)
+{
+	if (engine->has_uring && io_uring_sq_ready(&engine->uring) > 0)
+		io_uring_submit(&engine->uring);
+}
+
 void engine_wait(struct engine *engine, uint32_t ticket, int64_t deadline_ns)
 {
 	int64_t left = deadline_ns - units_monotonic_ns();
@@ -481,13 +481,13 @@ void engine_wait(struct engine *engine, uint32_t ticket, int64_t deadline_ns)
 	struct io_uring_cqe *cqe;
 
 	if (!engine->has_uring || engine->write_count == 0) {
-		engine_flush(engine);
+		flush(engine);
 		bell_sleep(engine->config.bell, ticket, deadline_ns);
 		return;
 	}
 	watch_bell(engine);
 	if (left <= 0 || !bell_announce(engine->config.bell, ticket)) {
-		engine_flush(engine);
+		flush(engine);
 		return;
 	}
 	timeout.tv_sec = left / UNITS_NS_PER_S;

@@ -91,14 +91,11 @@ int engine_start(struct engine *engine);
  */
 void engine_set_file(struct engine *engine, int slot, int fd);
 
-/** engine_write() - start a write; no more than depth at a time */
+/** engine_write() - a write; no more than depth at a time. It gets on its way by engine_wait() at the latest */
 void engine_write(struct engine *engine, struct engine_op *op);
 
 /** engine_call() - let the hand call op->run */
 void engine_call(struct engine *engine, struct engine_op *op);
-
-/** engine_flush() - writes that were only noted get on their way; engine_wait() does it too */
-void engine_flush(struct engine *engine);
 
 /** engine_next() - an operation that has come back, in any order; NULL = none now. Never blocks. */
 struct engine_op *engine_next(struct engine *engine);

@@ -500,12 +500,6 @@ struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uin
 	return flight;
 }
 
-void outbox_flush(struct outbox *outbox)
-{
-	if (outbox->engine)
-		engine_flush(outbox->engine);
-}
-
 struct flight *outbox_flight(struct outbox *outbox, unsigned index)
 {
 	return &outbox->flights[(outbox->first + index) % outbox->depth];

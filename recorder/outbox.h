@@ -92,9 +92,6 @@ bool outbox_has_room(const struct outbox *outbox);
 struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uint32_t block,
 			    void *data, size_t bytes, size_t room);
 
-/** outbox_flush() - all writes made are on their way */
-void outbox_flush(struct outbox *outbox);
-
 /** outbox_first() - the oldest write; NULL = none */
 struct flight *outbox_first(struct outbox *outbox);
 
@@ -156,7 +153,7 @@ int64_t outbox_since_ns(const struct outbox *outbox);
 /** outbox_writing_since_ns() - the same of its writes alone */
 int64_t outbox_writing_since_ns(const struct outbox *outbox);
 
-/** outbox_wait() - see engine_wait() */
+/** outbox_wait() - see engine_wait(); writes made since the last time get on their way */
 void outbox_wait(struct outbox *outbox, uint32_t ticket, int64_t deadline_ns);
 
 /** outbox_error() - the first thing that failed; 0 = nothing; outbox_text() its sentence */

@@ -395,8 +395,7 @@ static bool write_some(struct writer *w)
 		if (w->disk->target.kind == TARGET_NULL)
 			break; /* it is back already */
 	}
-	outbox_flush(w->outbox);
-	return has_written;
+	return has_written; /* they get on their way when we wait */
 }
 
 /* ---- in between ---- */
