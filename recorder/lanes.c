@@ -333,6 +333,8 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	} else {
 		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
 	}
+	if (session->disks[0].target.kind == TARGET_NULL) /* which stands alone */
+		disk_drop(&session->disks[0]);
 	lane->last = is_last ? RING_NONE : lane->block;
 	lane->block = RING_NONE;
 	lane->fill = 0;

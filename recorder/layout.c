@@ -13,7 +13,7 @@
 #include "recorder/journal.h"
 #include "recorder/segment.h"
 
-#define DEFAULT_BLOCK (UINT64_C(4) << 20)
+#define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
 #define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
 
 static uint64_t gcd(uint64_t a, uint64_t b)

@@ -389,7 +389,7 @@ static const struct option_row rows[] = {
 	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits",
 	  set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE",
-	  "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
+	  "unit of reading and writing; default 2Mi, less in a small ring", set_block, false },
 	{ "io", KEY_IO, "direct|buffered",
 	  "write past the page cache (default), or through it with bounded dirty memory", set_io,
 	  false },

@@ -337,6 +337,8 @@ static json_t *json_placement(const struct session *session)
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
 
+		if (disk->target.kind == TARGET_NULL)
+			continue; /* the reader serves it */
 		snprintf(name, sizeof(name), "writer%u", i);
 		add_thread(placement, name,
 			   atomic_load_explicit(&disk->writer_cpu, memory_order_relaxed),

@@ -73,7 +73,8 @@ static bool take_back_kept(struct writer *w)
 
 	while ((flight = outbox_first(w->outbox)) != NULL && flight->is_back) {
 		if (flight->is_kept) {
-			writer_note_write(w, flight, flight->ended_ns);
+			disk_note_write(w->disk, flight->started_ns, flight->ended_ns,
+					flight->bytes, flight->file_offset);
 			ring_give_back(w->ring, flight->block);
 		}
 		outbox_pop(w->outbox);

@@ -26,9 +26,6 @@
 #include "recorder/version.h"
 #include "recorder/writer.h"
 
-/* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
-#define WAKE_BLOCKS 3
-
 /* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
 #define DEPTH_BYTES (UINT64_C(16) << 20)
 #define DEPTH_LEAST 2
@@ -372,7 +369,6 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		.block_bytes = plan->block_bytes,
 		.block_count = plan->block_count,
 		.queue_count = session->disk_count,
-		.wake_blocks = WAKE_BLOCKS,
 		.label_bytes = label_bytes(plan),
 	};
 	int ret;
@@ -670,6 +666,22 @@ static void ignore_signal(int signal)
 	(void)signal; /* its only work is to make a read() return EINTR */
 }
 
+static int start_disk(struct disk *disk)
+{
+	int ret;
+
+	if (disk->target.kind == TARGET_NULL) { /* the reader serves it: disk_drop() */
+		atomic_store_explicit(&disk->has_ended, true, memory_order_release);
+		return 0;
+	}
+	ret = pthread_create(&disk->writer, NULL, writer_main, disk);
+	disk->has_writer = ret == 0;
+	if (ret == 0)
+		ret = pthread_create(&disk->keeper, NULL, keeper_main, disk);
+	disk->has_keeper = disk->has_writer && ret == 0;
+	return ret;
+}
+
 int session_start(struct session *session, struct refusal *refusal)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -679,11 +691,7 @@ int session_start(struct session *session, struct refusal *refusal)
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
-		ret = pthread_create(&disk->writer, NULL, writer_main, disk);
-		disk->has_writer = ret == 0;
-		if (ret == 0)
-			ret = pthread_create(&disk->keeper, NULL, keeper_main, disk);
-		disk->has_keeper = disk->has_writer && ret == 0;
+		ret = start_disk(disk);
 		if (ret != 0)
 			goto fail;
 	}

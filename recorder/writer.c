@@ -13,8 +13,6 @@
 
 #define SEGMENT_AGE_NS \
 	INT64_C(2000000000) /* an open segment is closed at this age: the journal follows */
-#define MARK5_BYTES 65528
-#define MARK5_EDGE_NS INT64_C(1125000)
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 
@@ -195,44 +193,6 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
-/*
- * As Mark5's get_stats counts: eight bins with edges 1.125 ms x 2^k, of the time that 65528 bytes take.
- */
-static unsigned mark5_bin(int64_t took_ns, size_t bytes)
-{
-	int64_t scaled_ns = bytes ? (int64_t)((double)took_ns * MARK5_BYTES / (double)bytes) : 0;
-	unsigned bin = 0;
-
-	while (bin < SESSION_MARK5_BINS - 1 && scaled_ns > MARK5_EDGE_NS << bin)
-		bin++;
-	return bin;
-}
-
-void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns)
-{
-	struct disk *disk = w->disk;
-	int64_t ended = flight->is_back ? flight->ended_ns : now_ns,
-		took = ended - flight->started_ns,
-		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
-	unsigned class = 0;
-
-	if (last == 0) /* the first turn is counted from the start, as wr did it */
-		last = atomic_load_explicit(&disk->session->running_ns, memory_order_relaxed);
-
-	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
-		class ++;
-	account_add(&disk->write_hist[class], 1);
-	account_add(&disk->mark5_bins[mark5_bin(took, flight->bytes)], 1);
-	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
-		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
-		atomic_store_explicit(&disk->worst_offset, flight->file_offset, memory_order_relaxed);
-		atomic_store_explicit(&disk->worst_write_at_ns, ended, memory_order_relaxed);
-	}
-	if (ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
-		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
-	atomic_store_explicit(&disk->last_write_ns, ended > last ? ended : last, memory_order_relaxed);
-}
-
 /* Notes where the block's extents went, with their checksums. */
 static void note_extents(struct writer *w, const struct flight *flight)
 {
@@ -279,7 +239,7 @@ static bool count_write(struct writer *w, struct flight *flight)
 		return true;
 	if (is_crowded(w))
 		return false;
-	writer_note_write(w, flight, flight->ended_ns);
+	disk_note_write(disk, flight->started_ns, flight->ended_ns, flight->bytes, flight->file_offset);
 	account_add(&disk->accepted_bytes, flight->bytes);
 	outbox_accept(flight);
 	w->accepted_file = flight->file;
@@ -392,8 +352,6 @@ static bool write_some(struct writer *w)
 		if (!write_block(w))
 			break;
 		has_written = true;
-		if (w->disk->target.kind == TARGET_NULL)
-			break; /* it is back already */
 	}
 	return has_written; /* they get on their way when we wait */
 }
@@ -453,35 +411,14 @@ static uint32_t waiting_behind(const struct writer *w)
 	return outbox_count(w->outbox) > 0 || w->promise_count > 0 ? RING_END : RING_NONE;
 }
 
-/*
- * With no disk to wait for, all we do is give blocks back: on the reader's own processor, where waking
- * us costs no interrupt to another one and what it fills next is still in the cache. It moves as it
- * likes, we go after it. Where that is not allowed we stay.
- */
-static void follow_reader(const struct disk *disk)
-{
-	int cpu = atomic_load_explicit(&disk->session->reader_cpu, memory_order_relaxed);
-	cpu_set_t set;
-
-	if (disk->target.kind != TARGET_NULL || cpu < 0 || cpu >= CPU_SETSIZE || cpu == sched_getcpu())
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void wait_for_news(struct writer *w, uint32_t ticket)
 {
 	struct disk *disk = w->disk;
 	int64_t until = units_monotonic_ns() + IDLE_NS;
 
 	atomic_store_explicit(&disk->waits_behind, waiting_behind(w), memory_order_relaxed);
-	if (disk->target.kind == TARGET_NULL)
-		ring_sleep(w->ring, disk->number, ticket, until);
-	else
-		outbox_wait(w->outbox, ticket, until);
+	outbox_wait(w->outbox, ticket, until);
 	atomic_store_explicit(&disk->waits_behind, RING_END, memory_order_relaxed);
-	follow_reader(disk);
 }
 
 /* True when something was done. */
@@ -530,9 +467,13 @@ static void note_unreturned(struct writer *w)
 {
 	int64_t now = units_monotonic_ns();
 
-	for (unsigned i = 0; i < outbox_count(w->outbox); i++)
-		if (!outbox_flight(w->outbox, i)->is_back)
-			writer_note_write(w, outbox_flight(w->outbox, i), now);
+	for (unsigned i = 0; i < outbox_count(w->outbox); i++) {
+		const struct flight *flight = outbox_flight(w->outbox, i);
+
+		if (!flight->is_back)
+			disk_note_write(w->disk, flight->started_ns, now, flight->bytes,
+					flight->file_offset);
+	}
 }
 
 void *writer_main(void *arg)

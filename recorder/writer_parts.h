@@ -77,9 +77,6 @@ void writer_sync_if_crowded(struct writer *w);
 /** writer_retire() - looks at the oldest write. Return: true when it was good and is done with. */
 bool writer_retire(struct writer *w);
 
-/** writer_note_write() - how long it took, or has been taking up to @now_ns when it is not back */
-void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns);
-
 /**
  * writer_promise() - all that was accepted of the file up to now shall be durable, and the segments that
  *                    are closed by then are told: all of them at the end of a run or file

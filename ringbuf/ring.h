@@ -51,7 +51,6 @@ struct ring_config {
 	size_t block_bytes;   /* > 0 */
 	uint32_t block_count; /* 1 .. RING_BLOCK_COUNT_MAX */
 	uint32_t queue_count; /* consumers, >= 1 */
-	uint32_t wake_blocks; /* wake a consumer for so many blocks at once; 0, 1 = for each, see ring_flush() */
 	size_t label_bytes; /* private words of the producer for each block, see ring_label() */
 };
 
@@ -203,18 +202,6 @@ struct ring_level ring_level(const struct ring *ring);
  * @who is a consumer's number, or RING_PRODUCER for the producer waiting for room.
  */
 #define RING_PRODUCER (UINT32_MAX - 1)
-
-/**
- * ring_flush() - wake the consumers that were not woken for what was put lately
- *
- * A wake-up costs both sides as much as a fill of some hundred kilobytes. With config.wake_blocks
- * a consumer is woken at once only when it was not woken for RING_WAKE_NS, else for every so many
- * blocks. A producer that uses it flushes whenever it has nothing to put for the moment;
- * ring_sleep() of the producer does it too. Thread: producer.
- */
-void ring_flush(struct ring *ring);
-
-#define RING_WAKE_NS INT64_C(200000)
 
 uint32_t ring_listen(struct ring *ring, uint32_t who);
 
