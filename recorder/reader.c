@@ -323,7 +323,7 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 	atomic_store_explicit(&session->waited_ns,
 			      atomic_load_explicit(&session->waited_ns, memory_order_relaxed) + waited,
 			      memory_order_relaxed);
-	r->near_until_ns = now + waited + NEAR_NS;
+	r->near_until_ns = waited < NEAR_NS ? now + waited + NEAR_NS : 0;
 	/* silence is the source's, not ours */
 	atomic_store_explicit(&session->last_data_ns, now + waited, memory_order_relaxed);
 }
@@ -331,8 +331,9 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 /*
  * A source that can wait and has filled the whole ring is faster than the disk. Being so far ahead gains
  * nothing then, but what goes through a large ring is in no cache any more when it is written, nor
- * when it is filled again. So from then on we keep near the writer, until we have not had to wait for
- * it for a while: the whole ring counts again. Where runs are held until they are durable they must fit.
+ * when it is filled again. So from then on we keep near the writer, as long as we have to wait for it time
+ * and again, but not for long: when the source gets slower, or the disk stalls, the whole ring counts
+ * again. Where runs are held until they are durable they must fit.
  */
 static bool is_far_ahead(const struct reader *r, int64_t now)
 {

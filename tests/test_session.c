@@ -463,6 +463,43 @@ static void a_source_that_can_wait_is_never_dropped_from(void **state)
 	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
+static uint64_t held_bytes(const struct kit *kit)
+{
+	return ring_level(kit->session->ring).held_bytes;
+}
+
+/* Only as far ahead as the cache reaches; but when the disk stalls, as far as the ring does. */
+static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
+{
+	enum { RING = 32 << 20, BLOCK = 1 << 20, NEAR = 8 << 20, CALM_WRITES = 200 };
+	unsigned near_count = 0, far_count = 0;
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.ring_bytes = RING;
+	kit.config.block_bytes = BLOCK;
+	kit.config.engine = ENGINE_PWRITE;
+	fake_source_script.bytes = UINT64_C(400) << 20;
+	kit.disks[0].delay_ns[FAKE_WRITE] = MS;
+	kit.disks[0].stuck_at[FAKE_WRITE] = CALM_WRITES;
+	start(&kit);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < RING / BLOCK)
+		sleep_ns(MS);
+	while (held_bytes(&kit) > NEAR) /* it was full once, and runs down */
+		sleep_ns(MS);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < CALM_WRITES - 10) {
+		*(held_bytes(&kit) <= NEAR ? &near_count : &far_count) += 1;
+		sleep_ns(MS / 2);
+	}
+	assert_true(near_count > far_count); /* a machine that stands still for a moment looks like a stall */
+	while (held_bytes(&kit) < RING)
+		sleep_ns(MS);
+	assert_true(atomic_load(&kit.disks[0].is_stuck));
+	fake_disk_release(&kit.disks[0]);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 static void a_full_ring_drops_from_a_source_that_cannot_wait(void **state)
 {
 	(void)state;
@@ -1268,6 +1305,7 @@ int main(void)
 		cmocka_unit_test(an_abort_at_any_moment_accounts_for_every_byte),
 		cmocka_unit_test(an_abort_between_pieces_of_files_leaves_no_junk),
 		cmocka_unit_test(a_source_that_can_wait_is_never_dropped_from),
+		cmocka_unit_test(a_source_that_is_faster_than_its_disk_is_kept_near_it),
 		cmocka_unit_test(a_full_ring_drops_from_a_source_that_cannot_wait),
 		cmocka_unit_test(an_overflow_stops_when_it_was_asked_to),
 		cmocka_unit_test(with_others_left_a_failing_disk_loses_nothing),
