@@ -61,8 +61,6 @@ static void text_account(FILE *out, const struct session *session)
 {
 	const struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
-	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
-	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 
 	fprintf(out,
 		"  stream   %" PRIu64 " bytes = received %" PRIu64 " + lost by the source %" PRIu64
@@ -74,11 +72,11 @@ static void text_account(FILE *out, const struct session *session)
 		"  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64
 		" + lost with a disk %" PRIu64,
 		account_get(&account->received_bytes), sum.written_bytes,
-		account_get(&account->overflow_bytes), disk);
+		account_get(&account->overflow_bytes), sum.disk_bytes);
 	if (account_get(&account->discarded_bytes))
 		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
-	if (aborted)
-		fprintf(out, " + aborted %" PRIu64, aborted);
+	if (sum.aborted_bytes)
+		fprintf(out, " + aborted %" PRIu64, sum.aborted_bytes);
 	fputc('\n', out);
 }
 
@@ -355,10 +353,10 @@ static void add_account(json_t *o, const struct session *session)
 	json_object_set_new(o, "stream_bytes", number(account_stream_bytes(account)));
 	json_object_set_new(o, "written_bytes", number(sum.written_bytes));
 	json_object_set_new(o, "disk_lost_bytes",
-			    number(sum.disk_bytes + account_get(&account->unclaimed_disk_bytes)));
+			    number(sum.disk_bytes));
 	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
 	json_object_set_new(o, "aborted_bytes",
-			    number(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)));
+			    number(sum.aborted_bytes));
 	json_object_set_new(o, "filled_bytes", number(0));
 }
 

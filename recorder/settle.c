@@ -151,8 +151,6 @@ static void say_end(struct session *session)
 {
 	struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
-	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
-	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 	enum session_outcome outcome;
 	char utc[UNITS_UTC_LEN];
 	int status;
@@ -168,10 +166,10 @@ static void say_end(struct session *session)
 			      (json_int_t)account_get(&account->received_bytes), "written_bytes",
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
 			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
-			      (json_int_t)disk, "source_lost_bytes",
+			      (json_int_t)sum.disk_bytes, "source_lost_bytes",
 			      (json_int_t)account_get(&account->source_lost_bytes),
 			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes),
-			      "aborted_bytes", (json_int_t)aborted, "filled_bytes", (json_int_t)0,
+			      "aborted_bytes", (json_int_t)sum.aborted_bytes, "filled_bytes", (json_int_t)0,
 			      "duration_s", (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }

@@ -79,7 +79,11 @@ uint64_t session_written_bytes(const struct session *session)
 
 struct account_sum session_sum(const struct session *session)
 {
-	struct account_sum sum = { .written_bytes = session_written_bytes(session) };
+	struct account_sum sum = {
+		.written_bytes = session_written_bytes(session),
+		.disk_bytes = account_get(&session->account.unclaimed_disk_bytes),
+		.aborted_bytes = account_get(&session->account.unclaimed_aborted_bytes),
+	};
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		sum.disk_bytes += account_get(&session->disks[i].lost_bytes) +
