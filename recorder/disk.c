@@ -173,12 +173,17 @@ void disk_settle(struct disk *disk, uint32_t count)
 
 	while (count-- > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
+		bool is_second;
 
 		/* relaxed: a counter */
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
+		is_second = segment.file_number & LAYOUT_SECOND;
+		if (is_second)
+			account_add(&disk->second_bytes, segment.bytes);
 		if (!session->journal)
 			continue;
-		layout_file_name(name, disk->name_template, segment.file_number, segment.file_base);
+		layout_file_name(name, is_second ? disk->second_template : disk->name_template,
+				 segment.file_number, segment.file_base);
 		journal_say_segment(session->journal, &(struct journal_segment){
 							      .target = disk->number,
 							      .file = name,
@@ -188,6 +193,7 @@ void disk_settle(struct disk *disk, uint32_t count)
 							      .xxh3 = segment.xxh3,
 							      .has_xxh3 = session->config.use_checksums,
 							      .utc_ns = segment.utc_ns,
+							      .is_second = is_second,
 						      });
 	}
 }
@@ -197,8 +203,9 @@ void disk_forfeit(struct disk *disk, enum gap_cause cause)
 	while (segmenter_pending(disk->segmenter) > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		account_add(cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
-			    segment.bytes);
-		session_gap(disk->session, segment.stream_offset, segment.bytes, cause, false);
+		session_lose(disk->session,
+			     cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
+			     segment.stream_offset, segment.bytes, cause,
+			     segment.file_number & LAYOUT_SECOND);
 	}
 }

@@ -229,6 +229,8 @@ void journal_say_segment(struct journal *journal, const struct journal_segment *
 		snprintf(sum, sizeof(sum), "%016" PRIx64, segment->xxh3);
 		json_object_set_new(line, "xxh3", json_string(sum));
 	}
+	if (line && segment->is_second)
+		json_object_set_new(line, "copy", json_integer(1));
 	if (line)
 		json_object_set_new(line, "utc", json_string(units_format_utc(utc, segment->utc_ns)));
 	journal_say(journal, line);

@@ -12,13 +12,14 @@
  *
  *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw",
  *            "vbs"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes (0
- *            = one file), template, targets [{path, fs_uuid, device, serial}], utc, monotonic_ns,
+ *            = one file), copies (absent: one), template, targets [{path, fs_uuid, device, serial}], utc, monotonic_ns,
  *            host, pid; always the first line
  *   segment  target (index into start.targets), file (relative to the target's path, final name:
  *            while a recording runs, or after a crash, the file may still carry ".part" behind
  *            it), file_offset, bytes, stream_offset, xxh3 (XXH3-64, seed 0, of these bytes, 16
  *            hex digits; absent without checksums), utc; contiguous in file and in stream, at
- *            most 64 MiB; written only after the data's fdatasync
+ *            most 64 MiB; written only after the data's fdatasync; copy (1: of the second copy; absent
+ *            otherwise)
  *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted"), utc, estimated
  *            (only when true)
  *   clock    stream_offset, utc, monotonic_ns, synchronized (true/false), offset_s; every 10 s
@@ -64,6 +65,7 @@ struct journal_segment {
 	uint64_t stream_offset;
 	uint64_t xxh3;
 	bool has_xxh3;
+	bool is_second; /* of the second copy */
 	int64_t utc_ns; /* of the segment's first byte */
 };
 

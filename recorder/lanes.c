@@ -28,6 +28,7 @@ struct sum {
 struct lane {
 	struct sum sum;
 	uint32_t disk; /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
+	uint32_t second_disk; /* of its second copy; RING_NONE = there is none */
 	uint32_t block;       /* being filled; RING_NONE = none */
 	uint32_t last;        /* last block of the open run; RING_NONE = no run is open */
 	size_t fill;          /* bytes in block */
@@ -61,6 +62,7 @@ int lanes_create(struct lanes **out, struct session *session)
 	lanes->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		lanes->lanes[i].disk = i;
+		lanes->lanes[i].second_disk = RING_NONE;
 		lanes->lanes[i].block = lanes->lanes[i].last = RING_NONE;
 		if (!session->has_sums)
 			continue;
@@ -112,6 +114,21 @@ static uint32_t choose_disk(const struct session *session)
 		return 0;
 	look_at_disks(session, disks);
 	chosen = stripe_any(disks, session->disk_count);
+	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
+}
+
+/* Any but the first's. */
+static uint32_t choose_second_disk(const struct session *session, uint32_t first)
+{
+	struct stripe_disk disks[TARGET_MAX] = { { 0 } };
+	uint32_t chosen;
+
+	look_at_disks(session, disks);
+	if (first != RING_RESCUE)
+		disks[first].is_usable = false;
+	chosen = session->plan.stripe == STRIPE_ROUND ?
+			 stripe_round(disks, session->disk_count, first) :
+			 stripe_any(disks, session->disk_count);
 	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
 }
 
@@ -167,6 +184,8 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 	lane->sum.is_due = true;
 	if (plan->stripe == STRIPE_ANY)
 		lane->disk = choose_disk(session);
+	if (plan->has_second)
+		lane->second_disk = choose_second_disk(session, lane->disk);
 }
 
 /* ---- checksums ---- */
@@ -239,6 +258,23 @@ static void leave_failed_disk(struct lanes *lanes, struct lane *lane)
 		lane->file_left = 0;
 }
 
+static bool is_disk(uint32_t queue)
+{
+	return queue != RING_RESCUE && queue != RING_NONE;
+}
+
+static void add_unit(struct session *session, uint32_t queue)
+{
+	if (is_disk(queue)) /* relaxed: see look_at_disks() */
+		atomic_fetch_add_explicit(&session->disks[queue].open_units, 1, memory_order_relaxed);
+}
+
+static void add_assigned(struct session *session, uint32_t queue, size_t bytes)
+{
+	if (is_disk(queue))
+		account_add(&session->disks[queue].assigned_bytes, bytes);
+}
+
 static bool begin_block(struct lanes *lanes, struct lane *lane)
 {
 	struct session *session = lanes->session;
@@ -257,10 +293,10 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 		lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
 		lane->run_left = plan->run_bytes;
 		lane->run_blocks = lane->run_extents = 0;
-		if (lane->disk != RING_RESCUE && plan->run_bytes)
-			/* relaxed: see look_at_disks() */
-			atomic_fetch_add_explicit(&session->disks[lane->disk].open_units, 1,
-						  memory_order_relaxed);
+		if (plan->run_bytes) {
+			add_unit(session, lane->disk);
+			add_unit(session, lane->second_disk);
+		}
 	}
 	if (lane->unit_left == 0)
 		lane->unit_left = plan->unit_bytes ? plan->unit_bytes : UINT64_MAX;
@@ -290,7 +326,7 @@ static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
  */
 static void rescue_if_left(struct session *session, uint32_t queue)
 {
-	if (queue != RING_RESCUE && session->plan.is_held &&
+	if (is_disk(queue) && session->plan.is_held &&
 	    atomic_load_explicit(&session->disks[queue].is_left, memory_order_seq_cst))
 		disk_subtract_units(&session->disks[queue], ring_rescue(session->ring, queue));
 }
@@ -302,6 +338,29 @@ static void pad(const struct session *session, const struct lane *lane)
 
 	if (rest <= session->plan.block_bytes - lane->fill)
 		memset((char *)ring_data(session->ring, lane->block) + lane->fill, 0, rest);
+}
+
+static void begin_run(struct session *session, const struct lane *lane, bool is_last)
+{
+	struct block_label *label = ring_label(session->ring, lane->block);
+
+	/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
+	atomic_fetch_add_explicit(&session->run_count, session->plan.has_second ? 2 : 1,
+				  memory_order_relaxed);
+	atomic_store_explicit(&label->holders[0], lane->disk, memory_order_relaxed);
+	atomic_store_explicit(&label->holders[1], lane->second_disk, memory_order_relaxed);
+	ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
+	if (session->plan.has_second)
+		ring_put_second(session->ring, lane->second_disk, lane->block);
+	rescue_if_left(session, lane->disk);
+	rescue_if_left(session, lane->second_disk);
+}
+
+/* The second owner of a run is told that it goes on, or ends; when anybody may have it the ring does that. */
+static void wake_second(const struct session *session, const struct lane *lane)
+{
+	if (is_disk(lane->second_disk))
+		ring_wake(session->ring, lane->second_disk);
 }
 
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
@@ -323,15 +382,15 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 		lane->file_left = 0;
 	label->is_file_end = lane->file_left == 0;
 	is_last = is_last || label->is_file_end;
-	if (lane->disk != RING_RESCUE)
-		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
+	add_assigned(session, lane->disk, lane->fill);
+	add_assigned(session, lane->second_disk, lane->fill);
+	if (plan->has_second) /* both give it back */
+		ring_hold(session->ring, lane->block);
 	if (lane->last == RING_NONE) {
-		/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
-		atomic_fetch_add_explicit(&session->run_count, 1, memory_order_relaxed);
-		ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
-		rescue_if_left(session, lane->disk);
+		begin_run(session, lane, is_last);
 	} else {
 		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
+		wake_second(session, lane);
 	}
 	if (session->disks[0].target.kind == TARGET_NULL) /* which stands alone */
 		disk_drop(&session->disks[0]);
@@ -350,8 +409,10 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 	else if (lane->block != RING_NONE)
 		ring_give_back(ring, lane->block);
 	lane->block = RING_NONE;
-	if (lane->last != RING_NONE)
+	if (lane->last != RING_NONE) {
 		ring_end_run(ring, lane->disk, lane->last);
+		wake_second(lanes->session, lane);
+	}
 	lane->last = RING_NONE;
 }
 
@@ -383,7 +444,8 @@ static bool has_work(const struct disk *disk)
 		return true;
 	if (block == RING_NONE)
 		return ring_queue_length(ring, disk->number) > 0 ||
-		       ring_queue_length(ring, RING_RESCUE) > 0;
+		       ring_queue_length(ring, RING_RESCUE) >
+			       atomic_load_explicit(&disk->passed_count, memory_order_relaxed);
 	return ring_next(ring, block) != RING_NONE;
 }
 

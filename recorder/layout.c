@@ -127,7 +127,32 @@ static int plan_raw(struct layout_plan *plan, const struct layout_request *reque
 		plan->run_bytes = plan->file_bytes;
 		plan->is_run_a_file = true;
 	}
+	if (plan->has_second && !plan->is_run_a_file) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "--copies with layout raw needs files that stay in the ring until both copies are safe: --file-size of at most %" PRIu64
+			 " bytes here, and not --stripe round; or --layout vbs",
+			 plan->run_bytes);
+		return -EINVAL;
+	}
 	return 0;
+}
+
+static int check_copies(const struct layout_request *request, char *error)
+{
+	const char *why = NULL;
+
+	if (request->copies <= 1)
+		return 0;
+	if (request->copies > 2)
+		why = "one or two copies can be made";
+	else if (request->is_stream || request->disk_count < 2)
+		why = "each copy goes to another disk: at least two directories are needed (-o)";
+	else if (request->is_historical)
+		why = "not with the file names of wr";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "--copies %u: %s", request->copies, why);
+	return -EINVAL;
 }
 
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
@@ -138,7 +163,9 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	plan->kind = request->kind;
 	plan->stripe = request->stripe;
 	plan->is_held = request->disk_count > 1 && !request->is_stream && !request->is_historical;
-	ret = plan_blocks(plan, request, error);
+	ret = check_copies(request, error);
+	if (ret == 0)
+		ret = plan_blocks(plan, request, error);
 	if (ret < 0)
 		return ret;
 	plan->extent_max = LABEL_EXTENTS;
@@ -157,6 +184,7 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	ret = plan_chunk(plan, request, error);
 	if (ret < 0)
 		return ret;
+	plan->has_second = request->copies > 1;
 	if (request->kind == LAYOUT_RAW)
 		return plan_raw(plan, request, error);
 	if (request->file_bytes) {
@@ -285,6 +313,7 @@ void layout_file_name(char *buf, const char *name_template, uint64_t number, uin
 {
 	size_t n = 0;
 
+	number &= ~LAYOUT_SECOND;
 	/* Done by hand: a template is data, and no data go to printf as a format. */
 	for (const char *p = name_template; *p && n + 1 < LAYOUT_NAME_LEN; p++) {
 		if (*p != '%') {

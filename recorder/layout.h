@@ -25,6 +25,8 @@
 #define LAYOUT_ERROR_LEN 512
 #define LAYOUT_CHUNK_MAX (UINT64_C(256) << 20)
 #define LAYOUT_ALIGN UINT64_C(4096)
+#define LAYOUT_SECOND (UINT64_C(1) << 63) /* in a file's number: of the second copy */
+#define LAYOUT_COPY_SUFFIX "-copy"        /* its recording's name ends so */
 
 enum layout_kind { LAYOUT_RAW, LAYOUT_VBS };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
@@ -34,6 +36,7 @@ struct layout_request {
 	enum layout_kind kind;
 	enum stripe_policy stripe;
 	unsigned disk_count;
+	unsigned copies;    /* 0, 1 or 2 */
 	bool is_stream;     /* null: or -: no files */
 	bool is_historical; /* wr: a lost directory ends it, so nothing is held for the others */
 	uint64_t ring_bytes;
@@ -56,6 +59,7 @@ struct layout_plan {
 	uint64_t run_bytes;  /* a run ends after so many bytes; 0 = each block is a run */
 	uint64_t chunk_bytes; /* as printed: vbs: the file; several targets: the sync batch; else 0 */
 	bool is_held;         /* blocks go back only when their run is durable (several targets) */
+	bool has_second;      /* each run goes to two disks */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
 	uint32_t extent_max; /* extents a block's label must have room for */
 };
@@ -90,6 +94,7 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 /**
  * layout_file_name() - name of file @number relative to its target
  * @buf:  LAYOUT_NAME_LEN
+ * @number: LAYOUT_SECOND in it is ignored
  * @base: 0; or the offset in the file from which on this piece was rescued to another disk:
  *        "<final name>@<base>"
  */

@@ -207,6 +207,15 @@ static int set_engine(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
+static int set_copies(struct options *o, const char *value)
+{
+	int index = pick(value, "1|2");
+
+	if (index >= 0)
+		o->session.copies = (unsigned)index + 1;
+	return index < 0 ? index : 0;
+}
+
 static int set_depth(struct options *o, const char *value)
 {
 	uint64_t depth;
@@ -338,6 +347,7 @@ enum {
 	KEY_FILE_SIZE,
 	KEY_CHUNK,
 	KEY_STRIPE,
+	KEY_COPIES,
 	KEY_RING,
 	KEY_BLOCK,
 	KEY_IO,
@@ -386,6 +396,8 @@ static const struct option_row rows[] = {
 	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
 	{ "unit", KEY_UNIT, "SIZE",
 	  "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
+	{ "copies", KEY_COPIES, "1|2",
+	  "2: everything on two different disks; the loss of any one loses nothing", set_copies, false },
 	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits",
 	  set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE",

@@ -193,6 +193,11 @@ static unsigned sharers(const struct session *session, const struct target *targ
 	return count ? count : 1;
 }
 
+static unsigned copies(const struct session *session)
+{
+	return session->plan.has_second ? 2 : 1;
+}
+
 static void describe_target(const struct progress *p, const struct disk *disk, struct line *line)
 {
 	const struct session *session = p->session;
@@ -214,7 +219,7 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 		add(line, ", full in %s at this rate",
 		    units_format_time(time_text, units_time_for(disk->target.free_bytes /
 									sharers(session, &disk->target),
-								rate / session->disk_count + 1)));
+								rate * copies(session) / session->disk_count + 1)));
 	add(line, "\n");
 }
 
@@ -232,7 +237,7 @@ static void warn_if_too_small(struct session *session)
 
 		if (target->kind != TARGET_DIRECTORY)
 			return;
-		room += target->free_bytes / sharers(session, target);
+		room += target->free_bytes / sharers(session, target) / copies(session);
 	}
 	if (wanted > room)
 		session_warn(session,
@@ -264,6 +269,8 @@ void progress_armed(struct progress *progress)
 		add(&line, ", node %d", session->memory.numa_node);
 	if (plan->chunk_bytes)
 		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
+	if (plan->has_second)
+		add(&line, ", two copies");
 	add(&line, "; full ring: %s\n",
 	    session->config.on_overflow == OVERFLOW_STOP ? "stop" :
 	    session->can_drop                            ? "drop and count" :

@@ -80,6 +80,29 @@ static void text_account(FILE *out, const struct session *session)
 	fputc('\n', out);
 }
 
+/* On all disks together, each copy. */
+static uint64_t physical_bytes(const struct session *session)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		bytes += atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
+	return bytes;
+}
+
+static void text_copies(FILE *out, const struct session *session)
+{
+	uint64_t written = session_written_bytes(session), physical = physical_bytes(session);
+
+	if (!session->plan.has_second)
+		return;
+	fprintf(out, "  copies   two: %" PRIu64 " bytes on the disks, %.3f for each byte recorded",
+		physical, written ? (double)physical / (double)written : 0.0);
+	if (session_single_bytes(session))
+		fprintf(out, "; %" PRIu64 " bytes have one copy only", session_single_bytes(session));
+	fputc('\n', out);
+}
+
 static void text_ring(FILE *out, const struct session *session)
 {
 	struct ring_level level = ring_level(session->ring);
@@ -154,6 +177,7 @@ void report_text(FILE *out, const struct session *session)
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
 	text_account(out, session);
+	text_copies(out, session);
 	text_ring(out, session);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		text_disk(out, session, &session->disks[i]);
@@ -352,12 +376,13 @@ static void add_account(json_t *o, const struct session *session)
 
 	json_object_set_new(o, "stream_bytes", number(account_stream_bytes(account)));
 	json_object_set_new(o, "written_bytes", number(sum.written_bytes));
-	json_object_set_new(o, "disk_lost_bytes",
-			    number(sum.disk_bytes));
+	json_object_set_new(o, "disk_lost_bytes", number(sum.disk_bytes));
 	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
-	json_object_set_new(o, "aborted_bytes",
-			    number(sum.aborted_bytes));
+	json_object_set_new(o, "aborted_bytes", number(sum.aborted_bytes));
 	json_object_set_new(o, "filled_bytes", number(0));
+	json_object_set_new(o, "copies", json_integer(session->plan.has_second ? 2 : 1));
+	json_object_set_new(o, "single_copy_bytes", number(session_single_bytes(session)));
+	json_object_set_new(o, "physical_bytes", number(physical_bytes(session)));
 }
 
 static json_t *make_report(const struct session *session)

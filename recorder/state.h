@@ -22,6 +22,7 @@
 
 #include "drivers/source.h"
 #include "recorder/account.h"
+#include "recorder/copies.h"
 #include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
@@ -70,6 +71,7 @@ struct session_config {
 	enum stripe_policy stripe;
 	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
+	unsigned copies;      /* 0, 1: each byte once; 2: on two disks */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	enum engine_kind engine;
@@ -99,8 +101,9 @@ struct disk {
 	unsigned number;
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
+	char second_template[LAYOUT_NAME_LEN]; /* of the second copy's files */
 	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
-	bool has_directory, has_journal; /* made by session_arm() */
+	bool has_directory, has_second_directory, has_journal; /* made by session_arm() */
 	struct outbox *outbox;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
@@ -125,6 +128,7 @@ struct disk {
 	_Atomic int writer_cpu,
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	_Atomic uint64_t durable_bytes;
+	account_counter second_bytes; /* part of durable_bytes: second copies */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
@@ -134,6 +138,7 @@ struct disk {
 	uint64_t total_bytes; /* constant */
 	_Atomic int state;    /* writer; error is whole before it is released */
 	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
+	_Atomic uint32_t passed_count; /* writer: so many runs it found in the rescue queue and may not take */
 	_Atomic bool is_left; /* writer: its queue is not served any more, see ring_rescue() */
 	char error[SESSION_ERROR_LEN]; /* guarded by session->lock while writers run */
 };
@@ -153,6 +158,11 @@ struct block_label {
 	uint64_t file_offset; /* of the block in its file */
 	bool is_file_end;     /* nothing follows in this file */
 	uint32_t extent_count;
+	/*
+	 * Of a run's first block: who has its copies; RING_RESCUE = nobody yet. Who has one may not take the
+	 * other. The reader writes before the put, then whoever takes one from the rescue queue.
+	 */
+	_Atomic uint32_t holders[COPIES_MAX];
 	struct extent extents[]; /* layout_plan.extent_max */
 };
 
@@ -165,6 +175,7 @@ struct session {
 	void *scrap;             /* one block: where an overflow's bytes go */
 	struct journal *journal; /* NULL = none is kept */
 	struct account account;
+	struct copies *copies;   /* what is lost of each of two; NULL = there is one copy */
 	struct lanes *lanes; /* reader */
 	struct watch watch;  /* reader */
 	struct disk *disks;
@@ -193,7 +204,7 @@ struct session {
 	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */
 	_Atomic bool is_over; /* supervisor: a writer with nothing to do need not wait for the others any more */
 	_Atomic bool is_given_up; /* supervisor: nor for its disk */
-	_Atomic uint32_t run_count; /* runs put and neither durable nor lost: reader adds, writers subtract */
+	_Atomic uint32_t run_count; /* runs put, each copy counted, and neither durable nor lost: reader adds, writers subtract */
 	_Atomic bool has_end_line; /* supervisor: the journal is complete, keepers may flush it and end */
 	_Atomic uint32_t usable_count; /* disks that can still be written to */
 
@@ -230,7 +241,11 @@ void session_poke(struct session *session);
 /** session_has_ended() - all threads but the keepers are through */
 bool session_has_ended(const struct session *session);
 
-/** session_written_bytes() - durable on all disks; session_sum() the sums for account_check() */
+/**
+ * session_written_bytes() - of the stream, durable once at least; with two copies this is exact at the end, and
+ *                           before it may be ahead by what is lost of the one and not yet safe of the other
+ * session_sum() - the sums for account_check()
+ */
 uint64_t session_written_bytes(const struct session *session);
 struct account_sum session_sum(const struct session *session);
 
@@ -265,8 +280,21 @@ char *session_take_event(struct session *session, uint64_t *hidden_count);
 void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
 		 enum gap_cause cause, bool is_estimated);
 
-/** session_lose_block() - every extent of a block that will not be written; counts nothing */
-void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause);
+/**
+ * session_lose() - bytes that were put into the ring will not be durable: counted, and a gap; of one of two
+ *                  copies only if the other is lost as well; any thread
+ * @counter: the caller's own
+ * @is_second: of the second copy
+ */
+void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
+		  uint64_t bytes, enum gap_cause cause, bool is_second);
+
+/** session_lose_block() - every extent of a block */
+void session_lose_block(struct session *session, account_counter *counter, uint32_t block,
+			enum gap_cause cause, bool is_second);
+
+/** session_single_bytes() - durable in one copy only, where there should be two */
+uint64_t session_single_bytes(const struct session *session);
 
 /** session_edges_ns - upper limits of write_hist's classes but the last */
 extern const int64_t session_edges_ns[SESSION_HISTOGRAM - 1];

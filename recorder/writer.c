@@ -33,20 +33,20 @@ bool writer_is_all_written(const struct writer *w)
 
 /* ---- runs ---- */
 
-void writer_push_run(struct writer *w, uint32_t first)
+void writer_push_run(struct writer *w, uint32_t run)
 {
 	assert(w->run_count < WRITER_RUNS_MAX);
-	w->runs[(w->run_first + w->run_count++) % WRITER_RUNS_MAX] = first;
+	w->runs[(w->run_first + w->run_count++) % WRITER_RUNS_MAX] = run;
 }
 
 uint32_t writer_pop_run(struct writer *w)
 {
-	uint32_t first = w->runs[w->run_first];
+	uint32_t run = w->runs[w->run_first];
 
 	assert(w->run_count > 0);
 	w->run_first = (w->run_first + 1) % WRITER_RUNS_MAX;
 	w->run_count--;
-	return first;
+	return run;
 }
 
 void writer_end_run(struct writer *w, bool is_with_others)
@@ -56,13 +56,15 @@ void writer_end_run(struct writer *w, bool is_with_others)
 		atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
 }
 
-void writer_release(struct writer *w, uint32_t first, uint32_t end)
+void writer_release(struct writer *w, uint32_t run, uint32_t end)
 {
-	while (first != end && first != RING_END && first != RING_NONE) {
-		uint32_t next = ring_next(w->ring, first);
+	uint32_t block = ring_first(run);
 
-		ring_give_back(w->ring, first);
-		first = next;
+	while (block != end && block != RING_END && block != RING_NONE) {
+		uint32_t next = ring_next(w->ring, block);
+
+		ring_give_back(w->ring, block);
+		block = next;
 	}
 }
 
@@ -79,6 +81,82 @@ void writer_advance(struct writer *w)
 		w->block = next; /* or RING_NONE: not there yet */
 }
 
+/* ---- whose runs ---- */
+
+static _Atomic uint32_t *holder_of(const struct writer *w, uint32_t run, bool is_second)
+{
+	struct block_label *label = ring_label(w->ring, ring_first(run));
+
+	return &label->holders[is_second];
+}
+
+/* relaxed: the one that counts here we have written ourselves, or it was there before the put */
+static bool has_other_copy(const struct writer *w, uint32_t run)
+{
+	return w->session->copies &&
+	       atomic_load_explicit(holder_of(w, run, !ring_is_second(run)), memory_order_relaxed) ==
+		       w->disk->number;
+}
+
+static bool is_complete(const struct writer *w, uint32_t run)
+{
+	uint32_t block = ring_first(run), next;
+
+	while ((next = ring_next(w->ring, block)) != RING_END) {
+		if (next == RING_NONE)
+			return false;
+		block = next;
+	}
+	return true;
+}
+
+/* No other disk is left for this copy. */
+static void give_copy_up(struct writer *w, uint32_t run)
+{
+	uint32_t block = ring_first(run);
+
+	while (block != RING_END) {
+		uint32_t next = ring_next(w->ring, block);
+
+		session_lose_block(w->session, &w->disk->lost_bytes, block, GAP_DISK,
+				   ring_is_second(run));
+		ring_give_back(w->ring, block);
+		block = next;
+	}
+	/* release: see writer_end_run() */
+	atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
+}
+
+uint32_t writer_claim_rescued(struct writer *w)
+{
+	uint32_t passed_count = 0, run = RING_NONE;
+
+	for (uint32_t left = ring_queue_length(w->ring, RING_RESCUE); left > 0; left--) {
+		run = ring_claim(w->ring, RING_RESCUE);
+		if (run == RING_NONE || !has_other_copy(w, run))
+			break;
+		if (atomic_load_explicit(&w->session->usable_count, memory_order_acquire) <= 1 &&
+		    is_complete(w, run)) {
+			give_copy_up(w, run);
+		} else {
+			ring_put_back(w->ring, w->disk->number, run);
+			passed_count++;
+		}
+		run = RING_NONE;
+	}
+	/* relaxed: a hint for the reader, see has_work() in lanes.c */
+	atomic_store_explicit(&w->disk->passed_count, passed_count, memory_order_relaxed);
+	if (run == RING_NONE)
+		return RING_NONE;
+	if (w->session->copies)
+		atomic_store_explicit(holder_of(w, run, ring_is_second(run)), w->disk->number,
+				      memory_order_relaxed);
+	/* nobody's unit becomes ours; those in our queue were counted by the reader */
+	if (w->session->plan.run_bytes)
+		atomic_fetch_add_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+	return run;
+}
+
 /*
  * Rescued runs first: they are the oldest. But who has as much waiting as a disk may have leaves
  * them to others who are free; when there are none, the ring fills, our own queue gets no more
@@ -87,22 +165,19 @@ void writer_advance(struct writer *w)
 static bool claim(struct writer *w)
 {
 	struct disk *disk = w->disk;
-	uint32_t first = RING_NONE;
+	uint32_t run = RING_NONE;
 
 	if (w->session->plan.is_held && w->run_count + w->promise_count >= WRITER_RUNS_HELD)
 		return false;
 	if (ring_queue_length(w->ring, disk->number) < STRIPE_UNITS_MAX)
-		first = ring_claim(w->ring, RING_RESCUE);
-	if (first == RING_NONE) {
-		first = ring_claim(w->ring, disk->number);
-	} else if (w->session->plan.run_bytes) {
-		/* nobody's unit becomes ours; those in our queue were counted by the reader */
-		atomic_fetch_add_explicit(&disk->open_units, 1, memory_order_relaxed);
-	}
-	if (first == RING_NONE)
+		run = writer_claim_rescued(w);
+	if (run == RING_NONE)
+		run = ring_claim(w->ring, disk->number);
+	if (run == RING_NONE)
 		return false;
-	writer_push_run(w, first);
-	w->block = first;
+	writer_push_run(w, run);
+	w->block = ring_first(run);
+	w->is_second = ring_is_second(run);
 	return true;
 }
 
@@ -255,11 +330,11 @@ static bool count_write(struct writer *w, struct flight *flight)
 static void end_written_run(struct writer *w, struct outbox_file *file, bool is_file_end)
 {
 	const struct layout_plan *plan = &w->session->plan;
-	uint32_t first = writer_pop_run(w);
+	uint32_t run = writer_pop_run(w);
 	bool is_finish = file && (is_file_end || plan->is_run_a_file);
 
 	if (plan->is_held) {
-		writer_promise(w, file, is_finish, first);
+		writer_promise(w, file, is_finish, run);
 		return;
 	}
 	writer_end_run(w, false);
@@ -301,11 +376,11 @@ bool writer_retire(struct writer *w)
 /* ---- writing ---- */
 
 /* A piece of another file was rescued to us in between: the one that is open ends here. */
-static bool end_other_file(struct writer *w, const struct block_label *label)
+static bool end_other_file(struct writer *w, uint64_t number, uint64_t offset)
 {
 	struct outbox_file *open = outbox_open_file(w->outbox);
 
-	if (!open || outbox_goes_on(open, label->file_number, label->file_offset))
+	if (!open || outbox_goes_on(open, number, offset))
 		return true;
 	if (w->promise_count >= WRITER_PROMISES_MAX - 1 || outbox_count(w->outbox) > 0)
 		return false; /* what is in flight to it belongs to it */
@@ -318,13 +393,14 @@ static bool write_block(struct writer *w)
 {
 	uint32_t block = w->block;
 	const struct block_label *label = ring_label(w->ring, block);
+	uint64_t number = label->file_number | (w->is_second ? LAYOUT_SECOND : 0);
 	struct outbox_file *file = NULL;
 	struct flight *flight;
 
 	if (w->disk->target.kind == TARGET_DIRECTORY) {
-		if (!end_other_file(w, label))
+		if (!end_other_file(w, number, label->file_offset))
 			return false;
-		file = outbox_file(w->outbox, label->file_number, label->file_offset);
+		file = outbox_file(w->outbox, number, label->file_offset);
 		if (!file)
 			return false;
 	}

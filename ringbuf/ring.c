@@ -286,13 +286,23 @@ static void fill_block(struct ring *ring, uint32_t block, size_t bytes, bool is_
 	raise_level(ring, bytes);
 }
 
+static void begin_run(struct ring *ring, uint32_t queue, uint32_t run)
+{
+	if (queue == RING_RESCUE)
+		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	queue_put(queue_of(ring, queue), run); /* DATA, first half */
+	wake_owner(ring, queue);
+}
+
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last)
 {
 	fill_block(ring, block, bytes, is_last);
-	if (queue == RING_RESCUE)
-		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
-	queue_put(queue_of(ring, queue), block); /* DATA, first half */
-	wake_owner(ring, queue);
+	begin_run(ring, queue, block);
+}
+
+void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first)
+{
+	begin_run(ring, queue, first | RING_SECOND);
 }
 
 void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
@@ -358,14 +368,22 @@ void ring_give_back(struct ring *ring, uint32_t block)
 	bell_ring(bell_of(ring, RING_PRODUCER));
 }
 
-void ring_hand_over(struct ring *ring, uint32_t first)
+void ring_put_back(struct ring *ring, uint32_t who, uint32_t run)
+{
+	queue_put(queue_of(ring, RING_RESCUE), run);
+	for (uint32_t i = 0; i < ring->queue_count; i++)
+		if (i != who)
+			bell_ring(&ring->sleepers[i].bell);
+}
+
+void ring_hand_over(struct ring *ring, uint32_t run)
 {
 	/*
 	 * before the put, so that whoever claims the run looks at its chain after this; see
 	 * wake_owner()
 	 */
 	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
-	queue_put(queue_of(ring, RING_RESCUE), first);
+	queue_put(queue_of(ring, RING_RESCUE), run);
 	wake_consumers(ring);
 }
 

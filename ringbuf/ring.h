@@ -16,6 +16,7 @@
  *           will come. Who claimed the first block owns the run and follows it by ring_next()
  *           while it still grows. A run that its owner can't finish goes whole to another by
  *           ring_hand_over().
+ *           A run may go to two consumers, each of which owns all of it: ring_put_second().
  * Rescue:   One more queue that every consumer looks at first. ring_rescue() empties the queue of
  *           a consumer that is stuck or has failed into it; the producer may put runs there that
  *           it doesn't want to assign.
@@ -41,7 +42,8 @@
 #define RING_NONE UINT32_MAX      /* no block (yet) */
 #define RING_END (UINT32_MAX - 1) /* ring_next(): the run ends here */
 #define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
-#define RING_BLOCK_COUNT_MAX (UINT32_C(1) << 31)
+#define RING_SECOND (UINT32_C(1) << 31) /* with a run's first block: see ring_put_second() */
+#define RING_BLOCK_COUNT_MAX (RING_SECOND - 2) /* so that no such number is one of those above */
 
 struct bell;
 struct ring;
@@ -113,6 +115,28 @@ uint32_t ring_free_count(const struct ring *ring);
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last);
 
 /**
+ * ring_put_second() - hand the run that was begun by the last ring_put() to a second consumer as well
+ * @queue: its number, or RING_RESCUE
+ *
+ * It comes out of ring_claim() with RING_SECOND in the number. Each block of such a run must have been held
+ * (ring_hold()) before it was put or appended, and goes round when both have given it back; the
+ * second consumer is woken by the producer for what is appended. Thread: producer only.
+ */
+void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first);
+
+/** ring_first() - the first block of a run as ring_claim() gave it; RING_NONE and RING_END stay what they are */
+static inline uint32_t ring_first(uint32_t run)
+{
+	return run == RING_NONE || run == RING_END ? run : run & ~RING_SECOND;
+}
+
+/** ring_is_second() - was it put by ring_put_second()? */
+static inline bool ring_is_second(uint32_t run)
+{
+	return run != RING_NONE && run != RING_END && (run & RING_SECOND);
+}
+
+/**
  * ring_append() - the next block of a run that has not ended
  * @queue: whom to wake: the consumer the run was put to, or RING_RESCUE for all of them
  * @previous: the block put or appended last to this run
@@ -135,7 +159,7 @@ void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last);
  *
  * Thread:   any consumer. Ordering: acquires the put (DATA).
  * Owns:     the caller owns the whole run, now and as it grows, until each block is given back.
- * Return:   the run's first block, or RING_NONE.
+ * Return:   the run's first block, with RING_SECOND when it was put by ring_put_second(), or RING_NONE.
  */
 uint32_t ring_claim(struct ring *ring, uint32_t queue);
 
@@ -168,9 +192,12 @@ void ring_hold(struct ring *ring, uint32_t block);
 /**
  * ring_hand_over() - give a claimed run, from its first block on, to whoever takes it from
  * RING_RESCUE
- * @first: the block ring_claim() returned; no block of the run has been given back
+ * @run: what ring_claim() returned; no block of the run has been given back
  */
-void ring_hand_over(struct ring *ring, uint32_t first);
+void ring_hand_over(struct ring *ring, uint32_t run);
+
+/** ring_put_back() - the same, of a run from RING_RESCUE that is not for consumer @who: wakes the others only */
+void ring_put_back(struct ring *ring, uint32_t who, uint32_t run);
 
 /**
  * ring_rescue() - empty a consumer's queue into RING_RESCUE

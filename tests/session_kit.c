@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct piece {
 	uint64_t stream_offset, bytes;
 	int cause; /* enum gap_cause; -1 = a segment */
 	unsigned target;
+	unsigned copy;
 	uint64_t file_offset;
 	const char *file; /* borrowed from the line */
 	const char *xxh3;
@@ -265,12 +267,14 @@ static bool take_line(struct tally *tally, const json_t *line)
 		.bytes = number(line, "bytes"),
 		.cause = -1,
 		.target = (unsigned)number(line, "target"),
+		.copy = (unsigned)number(line, "copy"),
 		.file_offset = number(line, "file_offset"),
 		.file = string(line, "file"),
 		.xxh3 = string(line, "xxh3"),
 	};
 	if (strcmp(type, "segment") == 0) {
-		tally->written += piece->bytes;
+		if (!tally->kit->session->plan.has_second) /* else count_copies() knows */
+			tally->written += piece->bytes;
 		tally->piece_count++;
 		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX ||
 		    piece->target >= tally->kit->disk_count)
@@ -297,6 +301,59 @@ static int by_stream_offset(const void *a, const void *b)
 		       left->stream_offset > right->stream_offset;
 }
 
+/*
+ * With two copies: no byte twice in one copy, nor both of them on one disk, and none of what is a gap. Counts
+ * what is there once at least.
+ */
+static bool count_copies(struct tally *tally)
+{
+	const struct account *account = &tally->kit->session->account;
+	uint64_t bytes = account_stream_bytes(account) - account_get(&account->discarded_bytes);
+	uint64_t single = 0;
+	unsigned char *disks[COPIES_MAX] = { calloc(bytes + 1, 1), calloc(bytes + 1, 1) };
+	bool is_right = true;
+
+	if (!disks[0] || !disks[1])
+		die("calloc");
+	for (size_t i = 0; i < tally->piece_count && is_right; i++) {
+		const struct piece *piece = &tally->pieces[i];
+
+		if (piece->copy >= COPIES_MAX || piece->stream_offset + piece->bytes > bytes)
+			is_right = wrong(tally, "a piece at %" PRIu64 " is impossible",
+					 piece->stream_offset);
+		for (uint64_t b = 0; b < piece->bytes && is_right; b++) {
+			unsigned char *own = &disks[piece->copy][piece->stream_offset + b];
+			unsigned char *other = &disks[!piece->copy][piece->stream_offset + b];
+
+			if (*own || *other == piece->target + 1 || (piece->cause >= 0 && *other))
+				is_right = wrong(tally,
+						 "a piece of copy %u (cause %d) on disk %u: its byte %" PRIu64
+						 " of the stream is on disks %d and %d already",
+						 piece->copy, piece->cause, piece->target,
+						 piece->stream_offset + b, disks[0][piece->stream_offset + b] - 1,
+						 disks[1][piece->stream_offset + b] - 1);
+			*own = piece->cause < 0 ? (unsigned char)(piece->target + 1) : UCHAR_MAX;
+			if (piece->cause >= 0)
+				*other = UCHAR_MAX;
+		}
+	}
+	for (uint64_t b = 0; b < bytes && is_right; b++) {
+		bool is_first = disks[0][b] && disks[0][b] != UCHAR_MAX,
+		     is_second = disks[1][b] && disks[1][b] != UCHAR_MAX;
+
+		tally->written += is_first || is_second;
+		single += is_first != is_second;
+		if (!disks[0][b] && !disks[1][b])
+			is_right = wrong(tally, "nothing is known of byte %" PRIu64 " of the stream", b);
+	}
+	free(disks[0]);
+	free(disks[1]);
+	if (is_right && single != session_single_bytes(tally->kit->session))
+		is_right = wrong(tally, "%" PRIu64 " bytes have one copy, %" PRIu64 " are counted",
+				 single, session_single_bytes(tally->kit->session));
+	return is_right;
+}
+
 static bool take_lines(struct tally *tally)
 {
 	const json_t *line, *last = NULL;
@@ -314,6 +371,8 @@ static bool take_lines(struct tally *tally)
 	qsort(tally->pieces, tally->piece_count, sizeof(tally->pieces[0]), by_stream_offset);
 	if (strcmp(string(json_array_get(tally->lines, 0), "type"), "start") != 0)
 		return wrong(tally, "the first line is not \"start\"");
+	if (tally->kit->session->plan.has_second && !count_copies(tally))
+		return false;
 	if (strcmp(string(last, "type"), "end") == 0 && number(last, "written_bytes") != tally->written)
 		return wrong(tally,
 			     "the end line says %" PRIu64 " bytes written, its segments %" PRIu64,
@@ -328,6 +387,8 @@ static bool check_tiles(struct tally *tally)
 	const struct account *account = &tally->kit->session->account;
 	uint64_t at = 0, end = account_stream_bytes(account) - account_get(&account->discarded_bytes);
 
+	if (tally->kit->session->plan.has_second)
+		return true; /* count_copies() has looked at each byte */
 	for (size_t i = 0; i < tally->piece_count; i++) {
 		const struct piece *piece = &tally->pieces[i];
 

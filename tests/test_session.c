@@ -541,6 +541,142 @@ static void an_overflow_stops_when_it_was_asked_to(void **state)
 	finish(&kit, OUTCOME_STOPPED, 2);
 }
 
+/* ---- two copies ---- */
+
+/* VBS_ANY, VBS_ROUND, RAW_SMALL_FILES in turn: what can be written twice. */
+static void open_with_copies(struct kit *kit, unsigned disk_count, unsigned shape)
+{
+	static const enum shape shapes[] = { VBS_ANY, VBS_ROUND, RAW_SMALL_FILES };
+
+	kit_open(kit, disk_count);
+	set_shape(kit, shapes[shape % 3]);
+	kit->config.copies = 2;
+}
+
+static void two_copies_are_on_two_disks_each(void **state)
+{
+	(void)state;
+	for (unsigned shape = 0; shape < 3; shape++)
+		for (unsigned disks = 2; disks <= KIT_DISKS; disks++) {
+			struct kit kit;
+
+			open_with_copies(&kit, disks, shape);
+			fake_source_script.loss_one_in = 9;
+			fake_source_script.loss_max = 500;
+			start(&kit);
+			assert_true(kit_wait(&kit, LONG));
+			assert_int_equal(session_single_bytes(kit.session), 0);
+			finish(&kit, OUTCOME_LOSS, 1);
+		}
+}
+
+/* Whichever call fails, and whenever: what the others have is all of it, and no disk has both copies. */
+static void a_disk_failing_under_two_copies_loses_nothing(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_OPEN,           FAKE_WRITE, FAKE_SYNC,
+						FAKE_SYNC_DIRECTORY, FAKE_CUT,   FAKE_RENAME };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 36; turn++) {
+		struct kit kit;
+
+		open_with_copies(&kit, 2 + turn % 3, turn / 6);
+		fake_disk_fail(&kit.disks[turn % 2], calls[turn % 6], 1 + chance(20), 0, EIO);
+		kit.disks[turn % 2].is_forgetful = true;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		if (atomic_load(&kit.session->usable_count) == kit.disk_count) {
+			finish(&kit, OUTCOME_COMPLETE, 0); /* it was not called so often */
+			continue;
+		}
+		if (kit.disk_count == 2)
+			assert_true(session_single_bytes(kit.session) > 0);
+		else
+			assert_int_equal(session_single_bytes(kit.session), 0);
+		finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void with_two_copies_a_loss_is_what_both_have_lost(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		struct kit kit;
+
+		open_with_copies(&kit, 2 + turn % 3, turn / 3);
+		fake_source_script.bytes = 0;
+		for (unsigned i = 0; i < kit.disk_count; i++) {
+			fake_disk_fail(&kit.disks[i], FAKE_WRITE, 5 + chance(40), 0, EIO);
+			kit.disks[i].is_forgetful = true;
+		}
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_int_equal(kit.session->stop_reason, STOP_LAST_DISK);
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+static void an_abort_under_two_copies_accounts_for_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		struct kit kit;
+
+		open_with_copies(&kit, 2 + turn % 3, turn / 3);
+		fake_source_script.bytes = 0;
+		fake_source_script.can_wait = turn % 2;
+		kit.disks[0].delay_ns[FAKE_WRITE] = MS;
+		start(&kit);
+		sleep_ns((int64_t)chance(30) * MS);
+		session_abort(kit.session);
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+static void a_stuck_disk_under_two_copies_is_left_and_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 6; turn++) {
+		struct kit kit;
+
+		open_with_copies(&kit, 2 + turn % 2, turn / 2);
+		kit.config.disk_timeout_ns = 100 * MS;
+		fake_source_script.bytes = 0;
+		kit.disks[1].stuck_at[FAKE_WRITE] = 7;
+		start(&kit);
+		while (atomic_load(&kit.session->disks[1].state) != DISK_STUCK)
+			sleep_ns(MS);
+		fake_disk_release(&kit.disks[1]);
+		while (atomic_load(&kit.session->disks[1].state) != DISK_OK)
+			sleep_ns(MS);
+		sleep_ns(50 * MS);
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		if (kit.disk_count == 2)
+			finish(&kit, OUTCOME_DEGRADED, 1); /* for a while there was one copy */
+		else
+			finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void two_copies_want_two_disks(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.copies = 2;
+	assert_int_equal(kit_start(&kit), -EINVAL);
+	assert_non_null(strstr(kit.refusal.text, "two directories"));
+	kit_close(&kit);
+	kit_open(&kit, 2);
+	kit.config.copies = 2;
+	set_shape(&kit, RAW_FILES);
+	assert_int_equal(kit_start(&kit), -EINVAL);
+	assert_non_null(strstr(kit.refusal.text, "--file-size of at most"));
+	kit_close(&kit);
+}
+
 /* ---- disks that fail ---- */
 
 static const enum fake_call faulty_calls[] = { FAKE_OPEN,           FAKE_WRITE, FAKE_SYNC,
@@ -1324,6 +1460,12 @@ int main(void)
 		cmocka_unit_test(a_disk_whose_stall_is_over_takes_part_again),
 		cmocka_unit_test(of_two_disks_that_do_not_move_one_is_waited_for),
 		cmocka_unit_test(a_disk_that_comes_back_while_it_is_written_off_is_counted_once),
+		cmocka_unit_test(two_copies_are_on_two_disks_each),
+		cmocka_unit_test(a_disk_failing_under_two_copies_loses_nothing),
+		cmocka_unit_test(with_two_copies_a_loss_is_what_both_have_lost),
+		cmocka_unit_test(an_abort_under_two_copies_accounts_for_every_byte),
+		cmocka_unit_test(a_stuck_disk_under_two_copies_is_left_and_comes_back),
+		cmocka_unit_test(two_copies_want_two_disks),
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),
 		cmocka_unit_test(force_removes_no_file_of_another_recording),
