@@ -120,6 +120,8 @@ static void draw_shape(unsigned disk_count)
 		config->file_bytes = 100000; /* several runs */
 	if (shape == 6)
 		config->file_bytes = 5000;
+	if (disk_count > 1 && (shape < 2 || shape == 6)) /* what can be written twice */
+		config->copies = 1 + (unsigned)chance(2);
 	config->depth = 1 + (unsigned)chance(8);
 	config->disk_timeout_ns = 15 * MS;
 }

@@ -61,6 +61,12 @@ static void start_at(struct kit *kit, int line)
 		fail_msg("line %d: %s", line, kit->refusal.text);
 }
 
+static void wait_for_data(const struct kit *kit)
+{
+	while (account_stream_bytes(&kit->session->account) == 0)
+		sleep_ns(MS);
+}
+
 /* Waits for the end, looks for every byte, and removes it all. */
 static void finish_at(struct kit *kit, int line, enum session_outcome outcome, int exit_status)
 {
@@ -442,6 +448,7 @@ static void an_abort_between_pieces_of_files_leaves_no_junk(void **state)
 		for (unsigned i = 0; i < 2; i++)
 			kit.disks[i].delay_ns[FAKE_WRITE] = MS;
 		start(&kit);
+		wait_for_data(&kit);
 		sleep_ns(20 * MS + (int64_t)chance(20 * MS));
 		session_abort(kit.session);
 		finish(&kit, OUTCOME_STOPPED, 2);
@@ -627,6 +634,7 @@ static void an_abort_under_two_copies_accounts_for_every_byte(void **state)
 		fake_source_script.can_wait = turn % 2;
 		kit.disks[0].delay_ns[FAKE_WRITE] = MS;
 		start(&kit);
+		wait_for_data(&kit);
 		sleep_ns((int64_t)chance(30) * MS);
 		session_abort(kit.session);
 		finish(&kit, OUTCOME_STOPPED, 2);
