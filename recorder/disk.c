@@ -173,28 +173,32 @@ void disk_settle(struct disk *disk, uint32_t count)
 
 	while (count-- > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
-		bool is_second;
+		bool is_other = segment.file_number & LAYOUT_OTHER;
 
 		/* relaxed: a counter */
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
-		is_second = segment.file_number & LAYOUT_SECOND;
-		if (is_second)
-			account_add(&disk->second_bytes, segment.bytes);
+		if (is_other)
+			account_add(&disk->other_bytes, segment.bytes);
 		if (!session->journal)
 			continue;
-		layout_file_name(name, is_second ? disk->second_template : disk->name_template,
+		layout_file_name(name, is_other ? disk->other_template : disk->name_template,
 				 segment.file_number, segment.file_base);
-		journal_say_segment(session->journal, &(struct journal_segment){
-							      .target = disk->number,
-							      .file = name,
-							      .file_offset = segment.file_offset,
-							      .bytes = segment.bytes,
-							      .stream_offset = segment.stream_offset,
-							      .xxh3 = segment.xxh3,
-							      .has_xxh3 = session->config.use_checksums,
-							      .utc_ns = segment.utc_ns,
-							      .is_second = is_second,
-						      });
+		journal_say_segment(session->journal,
+				    &(struct journal_segment){
+					    .target = disk->number,
+					    .file = name,
+					    .file_offset = segment.file_offset,
+					    .bytes = segment.bytes,
+					    .stream_offset = segment.stream_offset,
+					    .xxh3 = segment.xxh3,
+					    .has_xxh3 = session->config.use_checksums,
+					    .is_second = segment.file_number & LAYOUT_SECOND,
+					    .is_parity = segment.file_number & LAYOUT_PARITY,
+					    .has_row = session->plan.has_parity,
+					    .row = segment.row_at / session->plan.block_bytes,
+					    .row_offset = segment.row_at % session->plan.block_bytes,
+					    .utc_ns = segment.utc_ns,
+				    });
 	}
 }
 
@@ -205,7 +209,6 @@ void disk_forfeit(struct disk *disk, enum gap_cause cause)
 
 		session_lose(disk->session,
 			     cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
-			     segment.stream_offset, segment.bytes, cause,
-			     segment.file_number & LAYOUT_SECOND);
+			     segment.stream_offset, segment.bytes, cause, segment.file_number);
 	}
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
+#include "recorder/layout.h"
 
 /* ".part", "@OFFSET", both, or nothing: what may stand behind a data file's name. */
 static bool is_piece_suffix(const char *rest)
@@ -68,6 +69,8 @@ static bool is_of_name(const char *file, const char *name)
 		return true;
 	if (strncmp(rest, ".raw", 4) == 0)
 		return is_piece_suffix(rest + 4);
+	if (strncmp(rest, LAYOUT_PARITY_SUFFIX ".", strlen(LAYOUT_PARITY_SUFFIX ".")) == 0)
+		rest += strlen(LAYOUT_PARITY_SUFFIX);
 	rest++;
 	if (!isdigit((unsigned char)*rest))
 		return false;

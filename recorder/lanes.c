@@ -44,9 +44,12 @@ struct lane {
 
 struct lanes {
 	struct session *session;
-	uint32_t count;
+	uint32_t count; /* of those that the stream goes to */
 	uint32_t current;
 	uint64_t file_count; /* files begun in all lanes */
+	struct lane *parity; /* the one behind them; NULL = none */
+	uint64_t row;        /* parity: the unit that each lane gets once, */
+	bool is_row_begun;   /* and what there is of it so far is in parity->block, if that could be had */
 	struct lane lanes[];
 };
 
@@ -59,7 +62,8 @@ int lanes_create(struct lanes **out, struct session *session)
 	if (!lanes)
 		return -ENOMEM;
 	lanes->session = session;
-	lanes->count = count;
+	lanes->count = count - session->plan.has_parity;
+	lanes->parity = session->plan.has_parity ? &lanes->lanes[count - 1] : NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		lanes->lanes[i].disk = i;
 		lanes->lanes[i].second_disk = RING_NONE;
@@ -78,7 +82,14 @@ void lanes_free(struct lanes *lanes)
 {
 	for (uint32_t i = 0; lanes && i < lanes->count; i++)
 		XXH3_freeState(lanes->lanes[i].sum.state);
+	if (lanes && lanes->parity)
+		XXH3_freeState(lanes->parity->sum.state);
 	free(lanes);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* ---- which disk ---- */
@@ -164,6 +175,8 @@ static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 	}
 	if (session->config.is_index_per_target)
 		return lane->file_count;
+	if (lane == lanes->parity)
+		return lane->file_count | LAYOUT_PARITY;
 	if (lanes->count > 1 && session->plan.unit_bytes)
 		return lane->file_count * lanes->count + (uint64_t)(lane - lanes->lanes);
 	return lanes->file_count;
@@ -275,6 +288,25 @@ static void add_assigned(struct session *session, uint32_t queue, size_t bytes)
 		account_add(&session->disks[queue].assigned_bytes, bytes);
 }
 
+/* How much of its unit the lane has had; of the parity's, which gets it at once, nothing. */
+static uint64_t row_offset(const struct layout_plan *plan, const struct lane *lane)
+{
+	return lane->unit_left == UINT64_MAX ? 0 : plan->unit_bytes - lane->unit_left;
+}
+
+static void open_run(struct session *session, struct lane *lane)
+{
+	const struct layout_plan *plan = &session->plan;
+
+	lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
+	lane->run_left = plan->run_bytes;
+	lane->run_blocks = lane->run_extents = 0;
+	if (plan->run_bytes) {
+		add_unit(session, lane->disk);
+		add_unit(session, lane->second_disk);
+	}
+}
+
 static bool begin_block(struct lanes *lanes, struct lane *lane)
 {
 	struct session *session = lanes->session;
@@ -290,13 +322,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 		leave_failed_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
-		lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
-		lane->run_left = plan->run_bytes;
-		lane->run_blocks = lane->run_extents = 0;
-		if (plan->run_bytes) {
-			add_unit(session, lane->disk);
-			add_unit(session, lane->second_disk);
-		}
+		open_run(session, lane);
 	}
 	if (lane->unit_left == 0)
 		lane->unit_left = plan->unit_bytes ? plan->unit_bytes : UINT64_MAX;
@@ -304,6 +330,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	label->file_number = lane->file_number;
 	label->file_offset = lane->file_offset;
 	label->is_file_end = false;
+	label->row_at = lanes->parity ? lanes->row * plan->block_bytes + row_offset(plan, lane) : 0;
 	label->extent_count = 0;
 	return true;
 }
@@ -416,6 +443,101 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 	lane->last = RING_NONE;
 }
 
+/* ---- parity ---- */
+
+/* Bytes that have no alignment of their own. */
+typedef uint64_t words __attribute__((vector_size(32), aligned(1), may_alias));
+
+static void exclusive_or(char *to, const char *from, size_t bytes)
+{
+	size_t i = 0;
+
+	for (; i + sizeof(words) <= bytes; i += sizeof(words))
+		*(words *)(to + i) ^= *(const words *)(from + i);
+	for (; i < bytes; i++)
+		to[i] ^= from[i];
+}
+
+/* The parity's run ends, the block that its row is being added to stays. */
+static void end_parity_run(struct lanes *lanes)
+{
+	struct lane *parity = lanes->parity;
+
+	if (!parity || parity->last == RING_NONE)
+		return;
+	ring_end_run(lanes->session->ring, parity->disk, parity->last);
+	parity->last = RING_NONE;
+	if (parity->block != RING_NONE) /* it will begin the next one */
+		open_run(lanes->session, parity);
+}
+
+/*
+ * A row's parity has a block of its own, which is there before the row begins. With the parity's disk
+ * gone its rows have none. False: no block is free.
+ */
+static bool begin_row(struct lanes *lanes)
+{
+	struct lane *parity = lanes->parity;
+
+	if (!parity || lanes->is_row_begun)
+		return true;
+	if (!disk_is_usable(&lanes->session->disks[parity->disk]))
+		end_parity_run(lanes); /* another disk takes it over, and must not wait for its end */
+	else if (!begin_block(lanes, parity))
+		return false;
+	lanes->is_row_begun = true;
+	return true;
+}
+
+/* What is the first at its place in the row is copied: what was in the block before is of no row. */
+static void add_to_row(struct lanes *lanes, const char *data, uint64_t at, size_t bytes)
+{
+	struct lane *parity = lanes->parity;
+	size_t common;
+	char *sum;
+
+	if (!parity)
+		return;
+	if (parity->block == RING_NONE) {
+		account_add(&lanes->session->unprotected_bytes, bytes);
+		return;
+	}
+	sum = ring_data(lanes->session->ring, parity->block);
+	common = at < parity->fill ? least(parity->fill - at, bytes) : 0;
+	exclusive_or(sum + at, data, common);
+	memcpy(sum + at + common, data + common, bytes - common);
+	if (at + bytes > parity->fill)
+		parity->fill = at + bytes;
+}
+
+/* Each lane has had its unit, or the stream is over. */
+static void end_row(struct lanes *lanes)
+{
+	struct session *session = lanes->session;
+	struct lane *parity = lanes->parity;
+	struct block_label *label;
+	struct extent *extent;
+
+	lanes->is_row_begun = false;
+	lanes->row++;
+	if (parity->block == RING_NONE)
+		return;
+	label = ring_label(session->ring, parity->block);
+	extent = &label->extents[label->extent_count++];
+	*extent = (struct extent){
+		.stream_offset = label->row_at, /* its own: it goes on as the rows do */
+		.utc_ns = session_utc(session, units_monotonic_ns()),
+		.bytes = (uint32_t)parity->fill,
+		.sum = begin_extent_sum(&parity->sum, label->row_at),
+	};
+	add_to_sum(&parity->sum, ring_data(session->ring, parity->block), parity->fill, label->row_at);
+	if (parity->file_left != UINT64_MAX)
+		parity->file_left -= parity->fill;
+	commit_block(lanes, parity);
+}
+
+/* ---- turning ---- */
+
 /* The unit is over, or its file is: the stripe turns to the next lane whose disk works. */
 static void turn(struct lanes *lanes)
 {
@@ -430,7 +552,11 @@ static void turn(struct lanes *lanes)
 		if (!disks[i].is_usable) /* another disk takes its run over, and must not wait for its end */
 			retire_lane(lanes, &lanes->lanes[i]);
 	next = stripe_round(disks, lanes->count, lanes->current);
-	lanes->current = next == STRIPE_NOBODY ? (lanes->current + 1) % lanes->count : next;
+	if (next == STRIPE_NOBODY)
+		next = (lanes->current + 1) % lanes->count;
+	if (lanes->parity && next <= lanes->current)
+		end_row(lanes);
+	lanes->current = next;
 }
 
 /* Does this disk's writer have anything to do, though it may not have woken up for it yet? */
@@ -466,11 +592,7 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 		if (session->plan.is_run_a_file)
 			lanes->lanes[i].file_left = 0;
 	}
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
+	end_parity_run(lanes);
 }
 
 size_t lanes_room(struct lanes *lanes, void **data)
@@ -479,7 +601,7 @@ size_t lanes_room(struct lanes *lanes, void **data)
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
-	if (lane->block == RING_NONE && !begin_block(lanes, lane)) {
+	if (!begin_row(lanes) || (lane->block == RING_NONE && !begin_block(lanes, lane))) {
 		if (session->plan.is_held)
 			end_runs_if_all_wait(lanes);
 		return 0;
@@ -496,6 +618,7 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct lane *lane = &lanes->lanes[lanes->current];
 	struct block_label *label = ring_label(session->ring, lane->block);
 	struct extent *last = last_extent(label);
+	const char *data;
 
 	if (last && last->at + last->bytes == lane->fill &&
 	    last->stream_offset + last->bytes == stream_offset) {
@@ -510,8 +633,9 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		last->at = (uint32_t)lane->fill;
 		last->bytes = (uint32_t)bytes;
 	}
-	add_to_sum(&lane->sum, (const char *)ring_data(session->ring, lane->block) + lane->fill,
-		   bytes, stream_offset);
+	data = (const char *)ring_data(session->ring, lane->block) + lane->fill;
+	add_to_sum(&lane->sum, data, bytes, stream_offset);
+	add_to_row(lanes, data, row_offset(&session->plan, lane), bytes);
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
 		lane->file_left -= bytes;
@@ -531,4 +655,9 @@ void lanes_finish(struct lanes *lanes)
 {
 	for (uint32_t i = 0; i < lanes->count; i++)
 		retire_lane(lanes, &lanes->lanes[i]);
+	if (!lanes->parity)
+		return;
+	if (lanes->parity->fill > 0)
+		end_row(lanes);
+	retire_lane(lanes, lanes->parity);
 }

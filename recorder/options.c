@@ -271,6 +271,11 @@ static int set_allow_same_device(struct options *o, const char *value)
 	return set_truth(&o->session.allow_same_device, value);
 }
 
+static int set_parity(struct options *o, const char *value)
+{
+	return set_truth(&o->session.use_parity, value);
+}
+
 static int set_force(struct options *o, const char *value)
 {
 	return set_truth(&o->session.use_force, value);
@@ -348,6 +353,7 @@ enum {
 	KEY_CHUNK,
 	KEY_STRIPE,
 	KEY_COPIES,
+	KEY_PARITY,
 	KEY_RING,
 	KEY_BLOCK,
 	KEY_IO,
@@ -398,6 +404,9 @@ static const struct option_row rows[] = {
 	  "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
 	{ "copies", KEY_COPIES, "1|2",
 	  "2: everything on two different disks; the loss of any one loses nothing", set_copies, false },
+	{ "parity", KEY_PARITY, NULL,
+	  "the last target gets the XOR of the others, which take turns by blocks: any one may be lost",
+	  set_parity, false },
 	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits",
 	  set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE",
@@ -624,7 +633,9 @@ void options_complete(struct options *options)
 	options->session.target_count = options->target_count;
 	options->session.is_ring_default = !options->is_ring_given;
 	if (!options->is_layout_given)
-		options->session.layout = options->target_count > 1 ? LAYOUT_VBS : LAYOUT_RAW;
+		options->session.layout =
+			options->target_count > 1 && !options->session.use_parity ? LAYOUT_VBS :
+										    LAYOUT_RAW;
 }
 
 void options_free(struct options *options)

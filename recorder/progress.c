@@ -193,9 +193,11 @@ static unsigned sharers(const struct session *session, const struct target *targ
 	return count ? count : 1;
 }
 
-static unsigned copies(const struct session *session)
+/* Disks for which there is something new: copies take twice as many, parity one more. */
+static double stream_disks(const struct session *session)
 {
-	return session->plan.has_second ? 2 : 1;
+	return session->plan.has_second ? session->disk_count / 2.0 :
+					  session->disk_count - session->plan.has_parity;
 }
 
 static void describe_target(const struct progress *p, const struct disk *disk, struct line *line)
@@ -219,7 +221,7 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 		add(line, ", full in %s at this rate",
 		    units_format_time(time_text, units_time_for(disk->target.free_bytes /
 									sharers(session, &disk->target),
-								rate * copies(session) / session->disk_count + 1)));
+								(uint64_t)((double)rate / stream_disks(session)) + 1)));
 	add(line, "\n");
 }
 
@@ -237,8 +239,9 @@ static void warn_if_too_small(struct session *session)
 
 		if (target->kind != TARGET_DIRECTORY)
 			return;
-		room += target->free_bytes / sharers(session, target) / copies(session);
+		room += target->free_bytes / sharers(session, target);
 	}
+	room = (uint64_t)((double)room * stream_disks(session) / session->disk_count);
 	if (wanted > room)
 		session_warn(session,
 			     "%s are wanted, %s are free: the disks will be full before the end",
@@ -271,6 +274,8 @@ void progress_armed(struct progress *progress)
 		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
 	if (plan->has_second)
 		add(&line, ", two copies");
+	if (plan->has_parity)
+		add(&line, ", parity on the last target");
 	add(&line, "; full ring: %s\n",
 	    session->config.on_overflow == OVERFLOW_STOP ? "stop" :
 	    session->can_drop                            ? "drop and count" :

@@ -90,16 +90,19 @@ static uint64_t physical_bytes(const struct session *session)
 	return bytes;
 }
 
-static void text_copies(FILE *out, const struct session *session)
+static void text_protection(FILE *out, const struct session *session)
 {
 	uint64_t written = session_written_bytes(session), physical = physical_bytes(session);
 
-	if (!session->plan.has_second)
+	if (!session->plan.has_second && !session->plan.has_parity)
 		return;
-	fprintf(out, "  copies   two: %" PRIu64 " bytes on the disks, %.3f for each byte recorded",
-		physical, written ? (double)physical / (double)written : 0.0);
+	fprintf(out, "  %s %" PRIu64 " bytes on the disks, %.3f for each byte recorded",
+		session->plan.has_second ? "copies   two:" : "parity  ", physical,
+		written ? (double)physical / (double)written : 0.0);
 	if (session_single_bytes(session))
 		fprintf(out, "; %" PRIu64 " bytes have one copy only", session_single_bytes(session));
+	if (session_unprotected_bytes(session))
+		fprintf(out, "; %" PRIu64 " bytes have no parity", session_unprotected_bytes(session));
 	fputc('\n', out);
 }
 
@@ -177,7 +180,7 @@ void report_text(FILE *out, const struct session *session)
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
 	text_account(out, session);
-	text_copies(out, session);
+	text_protection(out, session);
 	text_ring(out, session);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		text_disk(out, session, &session->disks[i]);
@@ -382,6 +385,8 @@ static void add_account(json_t *o, const struct session *session)
 	json_object_set_new(o, "filled_bytes", number(0));
 	json_object_set_new(o, "copies", json_integer(session->plan.has_second ? 2 : 1));
 	json_object_set_new(o, "single_copy_bytes", number(session_single_bytes(session)));
+	json_object_set_new(o, "parity", json_boolean(session->plan.has_parity));
+	json_object_set_new(o, "unprotected_bytes", number(session_unprotected_bytes(session)));
 	json_object_set_new(o, "physical_bytes", number(physical_bytes(session)));
 }
 

@@ -143,6 +143,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.stripe = config->stripe,
 		.disk_count = config->target_count,
 		.copies = config->copies,
+		.has_parity = config->use_parity,
 		.is_stream = session->disks[0].target.kind != TARGET_DIRECTORY,
 		.is_historical = config->is_index_per_target,
 		.ring_bytes = config->ring_bytes,
@@ -252,7 +253,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	if (ret < 0 || !session->plan.has_second)
 		return ret;
 	second_name(name, sizeof(name), session);
-	return find_existing_files(session, disk, name, disk->second_template, refusal);
+	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 
 static int name_files(struct session *session, struct refusal *refusal)
@@ -286,7 +287,9 @@ static int name_files(struct session *session, struct refusal *refusal)
 		else
 			layout_default_template(disk->name_template, plan, config->name);
 		if (plan->has_second)
-			layout_default_template(disk->second_template, plan, name);
+			layout_default_template(disk->other_template, plan, name);
+		else if (plan->has_parity)
+			layout_parity_template(disk->other_template, config->name);
 		if (disk->target.kind != TARGET_DIRECTORY)
 			continue;
 		ret = find_existing(session, disk, refusal);
@@ -436,7 +439,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 		.sink = {
 			.target = &disk->target,
 			.name_template = disk->name_template,
-			.second_template = disk->second_template,
+			.other_template = disk->other_template,
 			.file_bytes = disk->file_bytes,
 			/*
 			 * one endless file has its name at once; files with an end get it when
@@ -633,6 +636,8 @@ static int say_start(struct session *session, struct refusal *refusal)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
 	if (plan->has_second)
 		json_object_set_new(line, "copies", json_integer(2));
+	if (plan->has_parity)
+		json_object_set_new(line, "parity_target", json_integer(session->disk_count - 1));
 	journal_say(session->journal, line);
 	return 0;
 }

@@ -185,7 +185,7 @@ static bool do_copies_agree(const struct session *session, char *error, size_t l
 		return true;
 	sum = copies_sum(session->copies);
 	for (unsigned i = 0; i < session->disk_count; i++)
-		second += account_get(&session->disks[i].second_bytes);
+		second += account_get(&session->disks[i].other_bytes);
 	second += sum.lost_bytes[1] - sum.gone_bytes[GAP_DISK] - sum.gone_bytes[GAP_ABORTED];
 	if (second == written)
 		return true;
@@ -318,7 +318,7 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	for (unsigned i = 0; i < session->disk_count; i++)
 		if (!disk_is_usable(&session->disks[i]))
 			outcome = OUTCOME_DEGRADED;
-	if (session_single_bytes(session) > 0)
+	if (session_single_bytes(session) > 0 || session_unprotected_bytes(session) > 0)
 		outcome = OUTCOME_DEGRADED;
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
 		outcome = OUTCOME_LOSS;

@@ -383,7 +383,7 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 		return 0;
 	}
 	layout_file_name(sink->name,
-			 number & LAYOUT_SECOND ? sink->config.second_template :
+			 number & LAYOUT_OTHER ? sink->config.other_template :
 						  sink->config.name_template,
 			 number, base);
 	sink->is_part = sink->config.is_part_first;

@@ -80,7 +80,7 @@ uint64_t session_written_bytes(const struct session *session)
 	for (unsigned i = 0; i < session->disk_count; i++)
 		written += atomic_load_explicit(&session->disks[i].durable_bytes,
 						memory_order_relaxed) -
-			   account_get(&session->disks[i].second_bytes);
+			   account_get(&session->disks[i].other_bytes);
 	if (session->copies) {
 		struct copies_sum sum = copies_sum(session->copies);
 
@@ -96,6 +96,12 @@ uint64_t session_single_bytes(const struct session *session)
 	if (session->copies)
 		sum = copies_sum(session->copies);
 	return sum.lost_bytes[0] + sum.lost_bytes[1] - 2 * gone_bytes(&sum);
+}
+
+uint64_t session_unprotected_bytes(const struct session *session)
+{
+	return account_get(&session->unprotected_bytes) +
+	       atomic_load_explicit(&session->parity_lost_bytes, memory_order_relaxed);
 }
 
 struct account_sum session_sum(const struct session *session)
@@ -235,15 +241,19 @@ static void tell_gone(void *context, uint64_t stream_offset, uint64_t bytes)
 }
 
 void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
-		  uint64_t bytes, enum gap_cause cause, bool is_second)
+		  uint64_t bytes, enum gap_cause cause, uint64_t number)
 {
 	struct gone gone = { session, cause };
 
+	if (number & LAYOUT_PARITY) { /* relaxed: a counter */
+		atomic_fetch_add_explicit(&session->parity_lost_bytes, bytes, memory_order_relaxed);
+		return;
+	}
 	account_add(counter, bytes);
 	if (!session->copies)
 		session_gap(session, stream_offset, bytes, cause, false);
-	else if (copies_lose(session->copies, is_second, stream_offset, bytes, cause, tell_gone,
-			     &gone) < 0)
+	else if (copies_lose(session->copies, number & LAYOUT_SECOND, stream_offset, bytes, cause,
+			     tell_gone, &gone) < 0)
 		session_warn(session, "no memory to account for %" PRIu64 " bytes lost at stream offset %" PRIu64,
 			     bytes, stream_offset);
 }
@@ -252,8 +262,9 @@ void session_lose_block(struct session *session, account_counter *counter, uint3
 			enum gap_cause cause, bool is_second)
 {
 	const struct block_label *label = ring_label(session->ring, block);
+	uint64_t number = label->file_number | (is_second ? LAYOUT_SECOND : 0);
 
 	for (uint32_t i = 0; i < label->extent_count; i++)
 		session_lose(session, counter, label->extents[i].stream_offset,
-			     label->extents[i].bytes, cause, is_second);
+			     label->extents[i].bytes, cause, number);
 }

@@ -72,6 +72,7 @@ struct session_config {
 	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
 	unsigned copies;      /* 0, 1: each byte once; 2: on two disks */
+	bool use_parity;      /* of all other disks, on the last */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	enum engine_kind engine;
@@ -101,7 +102,7 @@ struct disk {
 	unsigned number;
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
-	char second_template[LAYOUT_NAME_LEN]; /* of the second copy's files */
+	char other_template[LAYOUT_NAME_LEN]; /* of the second copy's files, or the parity's */
 	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
 	bool has_directory, has_second_directory, has_journal; /* made by session_arm() */
 	struct outbox *outbox;
@@ -128,7 +129,7 @@ struct disk {
 	_Atomic int writer_cpu,
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	_Atomic uint64_t durable_bytes;
-	account_counter second_bytes; /* part of durable_bytes: second copies */
+	account_counter other_bytes; /* part of durable_bytes: second copies, parity */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
@@ -157,6 +158,7 @@ struct block_label {
 	uint64_t file_number;
 	uint64_t file_offset; /* of the block in its file */
 	bool is_file_end;     /* nothing follows in this file */
+	uint64_t row_at;      /* with parity: number of the row x block_bytes + place in it, of the first byte */
 	uint32_t extent_count;
 	/*
 	 * Of a run's first block: who has its copies; RING_RESCUE = nobody yet. Who has one may not take the
@@ -194,6 +196,8 @@ struct session {
 	_Atomic int64_t last_data_ns;    /* reader: when something came last */
 	_Atomic int64_t stream_ended_ns; /* reader */
 	_Atomic int64_t longest_fill_ns; /* reader: longest time from one full block to the next */
+	account_counter unprotected_bytes; /* reader: of the stream, in rows for which there was no parity */
+	_Atomic uint64_t parity_lost_bytes; /* writers: parity that is not durable */
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
 	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
@@ -284,17 +288,22 @@ void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes
  * session_lose() - bytes that were put into the ring will not be durable: counted, and a gap; of one of two
  *                  copies only if the other is lost as well; any thread
  * @counter: the caller's own
- * @is_second: of the second copy
+ * @number: of the file they were for: LAYOUT_SECOND in it: of the second copy; LAYOUT_PARITY: not of the
+ *          stream, counted apart
  */
 void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
-		  uint64_t bytes, enum gap_cause cause, bool is_second);
+		  uint64_t bytes, enum gap_cause cause, uint64_t number);
 
 /** session_lose_block() - every extent of a block */
 void session_lose_block(struct session *session, account_counter *counter, uint32_t block,
 			enum gap_cause cause, bool is_second);
 
-/** session_single_bytes() - durable in one copy only, where there should be two */
+/**
+ * session_single_bytes() - durable in one copy only, where there should be two
+ * session_unprotected_bytes() - parity that could not be made, or is lost
+ */
 uint64_t session_single_bytes(const struct session *session);
+uint64_t session_unprotected_bytes(const struct session *session);
 
 /** session_edges_ns - upper limits of write_hist's classes but the last */
 extern const int64_t session_edges_ns[SESSION_HISTOGRAM - 1];

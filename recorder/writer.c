@@ -284,6 +284,7 @@ static void note_extents(struct writer *w, const struct flight *flight)
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = extent->utc_ns,
+			.row_at = label->row_at + extent->at,
 			.sum = extent->sum,
 			.xxh3 = extent->xxh3,
 		};

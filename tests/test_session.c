@@ -685,6 +685,132 @@ static void two_copies_want_two_disks(void **state)
 	kit_close(&kit);
 }
 
+/* ---- parity ---- */
+
+static void open_with_parity(struct kit *kit, unsigned disk_count, bool has_files)
+{
+	kit_open(kit, disk_count);
+	kit->config.layout = LAYOUT_RAW;
+	kit->config.use_parity = true;
+	kit->config.file_bytes = has_files ? 5 * KIT_BLOCK : 0;
+}
+
+static void parity_is_that_of_each_row(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 8; turn++) {
+		struct kit kit;
+
+		open_with_parity(&kit, 3 + turn % 2, turn / 4);
+		fake_source_script.bytes = 100000 + chance(900000);
+		if (turn % 4 >= 2) {
+			fake_source_script.loss_one_in = 9;
+			fake_source_script.loss_max = 500;
+			fake_source_script.piece_max = 3000;
+		}
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_int_equal(session_unprotected_bytes(kit.session), 0);
+		if (turn % 4 >= 2)
+			finish(&kit, OUTCOME_LOSS, 1);
+		else
+			finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+/* Of a disk of the row, or of the parity's own. */
+static void a_disk_failing_under_parity_loses_nothing(void **state)
+{
+	static const enum fake_call calls[] = { FAKE_OPEN,           FAKE_WRITE, FAKE_SYNC,
+						FAKE_SYNC_DIRECTORY, FAKE_CUT,   FAKE_RENAME };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 36; turn++) {
+		struct kit kit;
+		unsigned disk = turn / 6 % 2 ? 0 : 2;
+
+		open_with_parity(&kit, 3 + turn / 12 % 2, turn / 18);
+		fake_disk_fail(&kit.disks[disk], calls[turn % 6], 1 + chance(20), 0, EIO);
+		kit.disks[disk].is_forgetful = true;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		if (atomic_load(&kit.session->usable_count) == kit.disk_count)
+			finish(&kit, OUTCOME_COMPLETE, 0); /* it was not called so often */
+		else
+			finish(&kit, OUTCOME_DEGRADED, 1);
+	}
+}
+
+static void a_stuck_disk_under_parity_is_left_and_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 6; turn++) {
+		struct kit kit;
+		unsigned disk = turn % 3;
+
+		open_with_parity(&kit, 3, turn / 3);
+		kit.config.disk_timeout_ns = 100 * MS;
+		fake_source_script.bytes = 0;
+		kit.disks[disk].stuck_at[FAKE_WRITE] = 7;
+		start(&kit);
+		while (atomic_load(&kit.session->disks[disk].state) != DISK_STUCK)
+			sleep_ns(MS);
+		fake_disk_release(&kit.disks[disk]);
+		while (atomic_load(&kit.session->disks[disk].state) != DISK_OK)
+			sleep_ns(MS);
+		sleep_ns(50 * MS);
+		session_stop(kit.session, STOP_SIGNAL);
+		assert_true(kit_wait(&kit, LONG));
+		if (session_unprotected_bytes(kit.session))
+			finish(&kit, OUTCOME_DEGRADED, 1);
+		else
+			finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
+static void all_disks_failing_under_parity_end_it_with_an_exact_account(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		struct kit kit;
+
+		open_with_parity(&kit, 3 + turn % 2, turn / 6);
+		fake_source_script.bytes = 0;
+		for (unsigned i = 0; i < kit.disk_count; i++) {
+			fake_disk_fail(&kit.disks[i], FAKE_WRITE, 5 + chance(40), 0, EIO);
+			kit.disks[i].is_forgetful = true;
+		}
+		start(&kit);
+		if (turn % 3 == 0) {
+			wait_for_data(&kit);
+			session_abort(kit.session);
+		}
+		assert_true(kit_wait(&kit, LONG));
+		finish(&kit, OUTCOME_STOPPED, 2);
+	}
+}
+
+static void parity_wants_three_disks_and_whole_blocks(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	open_with_parity(&kit, 2, false);
+	assert_int_equal(kit_start(&kit), -EINVAL);
+	assert_non_null(strstr(kit.refusal.text, "three directories"));
+	kit_close(&kit);
+	open_with_parity(&kit, 3, true);
+	kit.config.file_bytes++;
+	assert_int_equal(kit_start(&kit), -EINVAL);
+	assert_non_null(strstr(kit.refusal.text, "whole blocks"));
+	kit_close(&kit);
+	open_with_parity(&kit, 3, false);
+	kit.config.layout = LAYOUT_VBS;
+	assert_int_equal(kit_start(&kit), -EINVAL);
+	assert_non_null(strstr(kit.refusal.text, "layout raw"));
+	kit_close(&kit);
+}
+
 /* ---- disks that fail ---- */
 
 static const enum fake_call faulty_calls[] = { FAKE_OPEN,           FAKE_WRITE, FAKE_SYNC,
@@ -1474,6 +1600,11 @@ int main(void)
 		cmocka_unit_test(an_abort_under_two_copies_accounts_for_every_byte),
 		cmocka_unit_test(a_stuck_disk_under_two_copies_is_left_and_comes_back),
 		cmocka_unit_test(two_copies_want_two_disks),
+		cmocka_unit_test(parity_is_that_of_each_row),
+		cmocka_unit_test(a_disk_failing_under_parity_loses_nothing),
+		cmocka_unit_test(a_stuck_disk_under_parity_is_left_and_comes_back),
+		cmocka_unit_test(all_disks_failing_under_parity_end_it_with_an_exact_account),
+		cmocka_unit_test(parity_wants_three_disks_and_whole_blocks),
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),
 		cmocka_unit_test(force_removes_no_file_of_another_recording),
