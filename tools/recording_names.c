@@ -13,7 +13,6 @@
 #include "tools/recording_parts.h"
 #include "tools/sequence.h"
 
-#define COMPARE_BYTES ((size_t)1 << 20)
 #define RELATIVE_LEN (2 * NAME_MAX + 2)
 
 enum form {
@@ -285,39 +284,21 @@ static int compare_found(const void *a, const void *b)
 }
 
 /* Return: 1 the same bytes, 0 not, -errno. */
-static int compare_contents(int fd_a, int fd_b, uint64_t bytes)
-{
-	char *a = malloc(COMPARE_BYTES), *b = malloc(COMPARE_BYTES);
-	int ret = a && b ? 1 : -ENOMEM;
-
-	for (uint64_t offset = 0; ret == 1 && offset < bytes; offset += COMPARE_BYTES) {
-		size_t len = bytes - offset < COMPARE_BYTES ? (size_t)(bytes - offset) : COMPARE_BYTES;
-		ssize_t n = read_at(fd_a, a, len, offset), m = read_at(fd_b, b, len, offset);
-
-		if (n < 0 || m < 0)
-			ret = n < 0 ? (int)n : (int)m;
-		else
-			ret = n == m && memcmp(a, b, (size_t)n) == 0;
-	}
-	free(a);
-	free(b);
-	return ret;
-}
-
 static int compare_files(struct recording *recording, uint32_t a, uint32_t b)
 {
 	const struct data_file *x = &recording->files[a], *y = &recording->files[b];
-	int fd_a, fd_b;
+	const uint64_t at[2] = { 0, 0 };
+	int fds[2];
 
 	if (x->device == y->device && x->inode == y->inode)
 		return 1;
 	if (x->bytes != y->bytes)
 		return 0;
-	fd_a = recording_file_fd(recording, a);
-	fd_b = recording_file_fd(recording, b);
-	if (fd_a < 0 || fd_b < 0)
-		return fd_a < 0 ? fd_a : fd_b;
-	return compare_contents(fd_a, fd_b, x->bytes);
+	fds[0] = recording_file_fd(recording, a);
+	fds[1] = recording_file_fd(recording, b);
+	if (fds[0] < 0 || fds[1] < 0)
+		return fds[0] < 0 ? fds[0] : fds[1];
+	return compare_at(fds, at, x->bytes, NULL);
 }
 
 /* Of equal numbers one is kept, if their bytes are equal. */
