@@ -511,8 +511,10 @@ static int open_recording(struct recording *recording, const struct recording_qu
 
 	if (ret < 0)
 		return ret;
-	if (!recording->history)
-		return recording_read_names(recording);
+	if (!recording->history) {
+		ret = recording_read_mark6(recording);
+		return ret ? ret : recording_read_names(recording);
+	}
 	ret = recording_resolve(recording);
 	if (ret == 0)
 		ret = plan_journal(recording);
@@ -553,7 +555,7 @@ int recording_open(struct recording **out, const struct recording_query *query)
 	info->journal_count = recording->journal_count;
 	info->has_end = recording->history && recording->history->end;
 	count_parts(recording);
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 void recording_free(struct recording *recording)
@@ -585,7 +587,10 @@ void recording_free(struct recording *recording)
 		free((char *)recording->notes[i].text);
 	if (recording->has_own_segments)
 		free(recording->segments);
+	for (size_t i = 0; i < recording->given_count; i++)
+		free(recording->given_files[i].name);
 	round_free(recording->round);
+	mark6_free(recording->mark6);
 	history_free(recording->history);
 	free(recording->files);
 	free(recording->places);
@@ -595,6 +600,7 @@ void recording_free(struct recording *recording)
 	free(recording->missing);
 	free(recording->unused);
 	free(recording->notes);
+	free(recording->given_files);
 	free(recording->name);
 	free(recording);
 }
@@ -675,6 +681,8 @@ int recording_next(struct recording *recording, struct recording_piece *piece)
 
 	if (recording->round)
 		return round_next(recording, piece);
+	if (recording->info.mark6)
+		return mark6_next(recording, piece);
 	if (recording->next_part >= recording->part_count)
 		return 0;
 	part = &recording->parts[recording->next_part++];
@@ -704,6 +712,10 @@ void recording_seek(struct recording *recording, uint64_t stream_offset)
 
 	if (recording->round) {
 		round_seek(recording, stream_offset);
+		return;
+	}
+	if (recording->info.mark6) {
+		mark6_seek(recording, stream_offset);
 		return;
 	}
 	index = find_part(recording, stream_offset);

@@ -460,6 +460,27 @@ static void judge_strays(struct listing *listing)
 	}
 }
 
+static int visit_any(void *context, const char *name)
+{
+	uint64_t number;
+	bool is_stray;
+
+	return match_name(context, name, &number, &is_stray) == FORM_COUNT || is_stray ? 0 : -EEXIST;
+}
+
+int recording_has_names(struct recording *recording)
+{
+	struct listing listing;
+	int ret = prepare_listing(&listing, recording);
+
+	if (ret == 0)
+		ret = scan_places(&listing, visit_any);
+	if (ret != -EEXIST)
+		return ret;
+	recording->error[0] = '\0';
+	return 1;
+}
+
 int recording_read_names(struct recording *recording)
 {
 	struct listing listing;

@@ -5,6 +5,7 @@
  *   recording_find.c      places, journals: which recording is it, and which journal is believed
  *   recording_resolve.c   the journal's files: where is each of them now
  *   recording_names.c     without a journal: names in number order
+ *   recording_mark6.c     without a journal: the blocks of a Mark6 set
  *   recording_files.c     the files, journals and places themselves, for those who repair them
  *   recording_round.c     files that take units in turn (wr)
  *   recording.c           the plan of the stream, and the calls of recording.h
@@ -42,7 +43,14 @@ struct part {
 	bool is_length_known;
 };
 
+/* A file that was given as a target. */
+struct given_file {
+	int place;
+	char *name;
+};
+
 struct round;
+struct mark6;
 
 struct recording {
 	char error[RECORDING_ERROR_LEN];
@@ -74,6 +82,10 @@ struct recording {
 	size_t next_part;
 	uint64_t skip_bytes; /* of the next part, after a seek */
 	struct round *round; /* instead of parts */
+	struct mark6 *mark6; /* the same, if info.mark6 is set */
+
+	struct given_file *given_files;
+	size_t given_count;
 
 	struct recording_missing *missing;
 	size_t missing_count;
@@ -146,6 +158,27 @@ int recording_scan_unused(struct recording *recording);
  * recording_read_names() - files, segments and parts by name. Return: 0; -ENOENT, -EBADMSG, -errno.
  */
 int recording_read_names(struct recording *recording);
+
+/** recording_has_names() - are there such files? Return: 1 yes; 0 no; -errno. */
+int recording_has_names(struct recording *recording);
+
+/* recording_mark6.c */
+
+/**
+ * recording_give_file() - take a file, and its folder for the journals only
+ * Return: the folder's place; -ENOTDIR not a file; -errno.
+ */
+int recording_give_file(struct recording *recording, const char *path);
+
+/**
+ * recording_read_mark6() - files that begin with Mark6's sync word, and their blocks
+ * Return: 1; 0 there are none; -EBADMSG; -ENOTDIR a target is another kind of file; -errno.
+ */
+int recording_read_mark6(struct recording *recording);
+
+int mark6_next(struct recording *recording, struct recording_piece *piece);
+void mark6_seek(struct recording *recording, uint64_t stream_offset);
+void mark6_free(struct mark6 *mark6);
 
 /* recording_round.c */
 
