@@ -9,6 +9,7 @@
 
 #include "recorder/journal.h"
 #include "tools/array.h"
+#include "tools/mark6_file.h"
 #include "tools/read_at.h"
 #include "tools/recording_parts.h"
 #include "tools/sequence.h"
@@ -33,6 +34,7 @@ struct listing {
 	struct sequence raw;
 	struct sequence from_template; /* of the journal */
 	bool has_template;
+	bool is_mark6; /* as the journal says */
 	char single[NAME_MAX + 8];
 
 	/* the folder that is being read */
@@ -58,7 +60,13 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 			json_string_value(json_object_get(recording->history->start, "template")) :
 			NULL;
 
+	const char *layout =
+		recording->history ?
+			json_string_value(json_object_get(recording->history->start, "layout")) :
+			NULL;
+
 	*listing = (struct listing){ .recording = recording };
+	listing->is_mark6 = layout && strcmp(layout, "mark6") == 0;
 	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
 	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
@@ -101,7 +109,8 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 	*number = 0;
 	if (listing->is_own_folder)
 		return sequence_match(&listing->vbs, stripped, number) ? FORM_VBS : FORM_COUNT;
-	if (strcmp(stripped, listing->single) == 0)
+	if (strcmp(stripped, listing->single) == 0 ||
+	    (listing->is_mark6 && mark6_file_is_name(listing->recording->name, stripped)))
 		return FORM_SINGLE;
 	if (sequence_match(&listing->raw, stripped, number))
 		return FORM_RAW;

@@ -7,6 +7,7 @@
  *   recording_names.c     without a journal: names in number order
  *   recording_mark6.c     without a journal: the blocks of a Mark6 set
  *   recording_files.c     the files, journals and places themselves, for those who repair them
+ *   recording_lists.c     sentences, and what is missing or not used
  *   recording_round.c     files that take units in turn (wr)
  *   recording.c           the plan of the stream, and the calls of recording.h
  */
@@ -95,7 +96,7 @@ struct recording {
 	size_t note_count;
 };
 
-/* recording.c */
+/* recording_lists.c */
 
 /** recording_fail() - keep the sentence. Return: @ret. */
 int recording_fail(struct recording *recording, int ret, const char *format, ...)
@@ -107,6 +108,13 @@ int recording_add_note(struct recording *recording, bool is_trouble, const char 
 int recording_add_unused(struct recording *recording, const char *target, const char *file,
 			 const char *reason);
 int recording_add_missing(struct recording *recording, const struct recording_missing *missing);
+
+/** Their undoing. */
+void recording_free_missing(struct recording_missing *missing);
+void recording_drop_unused(struct recording *recording);
+void recording_free_lists(struct recording *recording);
+
+/* recording.c */
 
 /** recording_add_file() - a data file that is there. Return: its index, or -ENOMEM. */
 int64_t recording_add_file(struct recording *recording, int place, const char *name,
