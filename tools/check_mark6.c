@@ -139,11 +139,10 @@ static int look_at_headers(const struct recording *recording, size_t index, uint
 int check_mark6_headers(const struct recording *recording, struct findings *findings)
 {
 	const struct history *history = recording_info(recording)->history;
-	const char *layout = json_string_value(json_object_get(history->start, "layout"));
 	uint64_t *promised;
 	int ret = 0;
 
-	if (!layout || strcmp(layout, "mark6") != 0)
+	if (strcmp(history_layout(history), "mark6") != 0)
 		return 0;
 	promised = history_promises(history, NULL);
 	if (!promised)

@@ -435,8 +435,8 @@ static int open_without_journal(struct recording *recording)
 	recording_drop_unused(recording);
 	ret = recording_read_names(recording);
 	if (ret == -ENOENT && words[0])
-		recording_fail(recording, ret, "no recording %s, and no journal; %s", recording->name,
-			       words);
+		recording_fail(recording, ret, "no recording %s, and no journal; %s",
+			       recording->name, words);
 	return ret;
 }
 

@@ -41,8 +41,8 @@ struct mark6_file_survey;
 
 /* What to open. Either @recording (with or without @targets), or @name with @targets. */
 struct recording_query {
-	const char *recording;      /* TARGET/NAME, or the path of a journal; NULL: by name */
-	const char *name;           /* NAME, looked for in the targets only */
+	const char *recording; /* TARGET/NAME, or the path of a journal; NULL: by name */
+	const char *name;      /* NAME, looked for in the targets only */
 	const char *const *targets; /* more directories to look in, in this order; or files of a Mark6 set */
 	size_t target_count;
 };
@@ -123,10 +123,10 @@ struct recording_info {
 	const char *journal; /* the one that is believed; NULL: none, the files' names tell */
 	const char *const *journals; /* all that were found of this recording */
 	size_t journal_count;
-	const struct history *history; /* what it says; NULL without a journal */
+	const struct history *history;       /* what it says; NULL without a journal */
 	const struct recording_mark6 *mark6; /* NULL: no Mark6 set, or one with a journal */
-	bool has_end;                  /* false with a journal: still running, or cut short */
-	bool has_trouble;              /* a note says what */
+	bool has_end;                        /* false with a journal: still running, or cut short */
+	bool has_trouble;                    /* a note says what */
 	bool is_incomplete; /* pieces lie there that can't be used and may belong to the stream */
 	uint64_t stream_bytes;  /* end of the last piece */
 	uint64_t data_bytes;    /* sum over data pieces */
@@ -172,7 +172,8 @@ const char *recording_error(const struct recording *recording);
  */
 int recording_exit_status(int ret);
 
-#define RECORDING_TROUBLE 2 /* exit status: nothing is wrong with the call, but with what is there */
+#define RECORDING_TROUBLE \
+	2 /* exit status: nothing is wrong with the call, but with what is there */
 
 /** recording_info() - what was found; constant after opening */
 const struct recording_info *recording_info(const struct recording *recording);

@@ -351,12 +351,9 @@ static int choose_journal(struct search *search)
 
 static bool are_mark6(const struct search *search)
 {
-	for (size_t i = 0; i < search->count; i++) {
-		const json_t *layout = json_object_get(search->candidates[i].start->start, "layout");
-
-		if (!layout || !json_is_string(layout) || strcmp(json_string_value(layout), "mark6") != 0)
+	for (size_t i = 0; i < search->count; i++)
+		if (strcmp(history_layout(search->candidates[i].start), "mark6") != 0)
 			return false;
-	}
 	return search->count > 0;
 }
 
@@ -445,15 +442,13 @@ static int open_given_journal(struct search *search, const char *path)
  */
 static int add_place_of_journal(struct search *search, char *dir)
 {
-	const char *layout;
 	char *copy = strdup(dir);
 	bool is_own;
 
 	assert(search->candidates && search->candidates[0].start);
-	layout = json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
 	if (!copy)
 		return -ENOMEM;
-	is_own = (!layout || (strcmp(layout, "raw") != 0 && strcmp(layout, "mark6") != 0)) &&
+	is_own = history_has_folder(search->candidates[0].start) &&
 		 strcmp(basename(copy), search->recording->name) == 0;
 	free(copy);
 	return recording_add_place(search->recording, is_own ? dirname(dir) : dir, true);

@@ -394,18 +394,19 @@ static int add_missing_blocks(struct recording *recording, struct rest *rest,
 	return 0;
 }
 
-static int add_rest(struct recording *recording, struct rest *rest)
+static int add_rest(struct recording *recording, const struct rest *rest)
 {
+	struct recording_missing missing = rest->missing;
 	char words[RANGE_WORDS_LEN];
 
 	if (rest->block_count == 0)
 		return 0;
 	snprintf(words, sizeof(words), "%" PRIu64 " more blocks from %" PRIu64 " to %" PRIu64,
 		 rest->block_count, rest->first_number, rest->last_number);
-	rest->missing.target = "";
-	rest->missing.file = words;
-	rest->missing.reason = "are in no file";
-	return recording_add_missing(recording, &rest->missing);
+	missing.target = "";
+	missing.file = words;
+	missing.reason = "are in no file";
+	return recording_add_missing(recording, &missing);
 }
 
 static int measure_step(struct recording *recording, struct rest *rest,

@@ -60,13 +60,9 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 			json_string_value(json_object_get(recording->history->start, "template")) :
 			NULL;
 
-	const char *layout =
-		recording->history ?
-			json_string_value(json_object_get(recording->history->start, "layout")) :
-			NULL;
-
 	*listing = (struct listing){ .recording = recording };
-	listing->is_mark6 = layout && strcmp(layout, "mark6") == 0;
+	listing->is_mark6 = recording->history &&
+			    strcmp(history_layout(recording->history), "mark6") == 0;
 	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
 	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||

@@ -313,7 +313,7 @@ static uint64_t count_written(int fd, uint64_t from, uint64_t end)
 
 /* Takes over nothing; @fd tells what the file is. Return: the new item; NULL: no memory. */
 static struct recover_item *add_item(struct recovery *recovery, int place, const char *file,
-			     const char *final_file, int fd, const struct recover_file *facts)
+				     const char *final_file, int fd, const struct recover_file *facts)
 {
 	struct recover_item *item = array_room(&recovery->items, recovery->item_count, sizeof(*item));
 	struct stat st;
@@ -406,13 +406,13 @@ static bool is_of_name(const struct recovery *recovery, const char *file)
 static bool is_endless(const struct recovery *recovery, const char *file)
 {
 	const json_t *start = recovery->info->history->start;
-	const char *layout = json_string_value(json_object_get(start, "layout"));
+	const char *layout = history_layout(recovery->info->history);
 	const char *name_template = json_string_value(json_object_get(start, "template"));
 	const json_t *file_bytes = json_object_get(start, "file_bytes");
 
-	if (layout && strcmp(layout, "mark6") == 0)
+	if (strcmp(layout, "mark6") == 0)
 		return mark6_file_is_name(recovery->info->name, file);
-	return recovery->info->history->segment_count == 0 && layout && strcmp(layout, "raw") == 0 &&
+	return recovery->info->history->segment_count == 0 && strcmp(layout, "raw") == 0 &&
 	       json_is_integer(file_bytes) && json_integer_value(file_bytes) == 0 &&
 	       name_template && strcmp(name_template, file) == 0;
 }

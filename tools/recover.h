@@ -45,7 +45,7 @@ struct recover_step {
 	uint64_t from_bytes;    /* length before */
 	uint64_t to_bytes;      /* and after */
 	uint64_t written_bytes; /* of what goes: not only allocated, as far as the file system tells */
-	bool is_by_blocks; /* no journal: what goes is behind the last whole block */
+	bool is_by_blocks;      /* no journal: what goes is behind the last whole block */
 };
 
 struct recover_config {

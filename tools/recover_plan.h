@@ -18,7 +18,7 @@
 /* A file as it lies there. */
 struct recover_file {
 	bool is_listed; /* the journal has segments of it, and means this very file; or its blocks tell */
-	bool is_part;   /* its name ends in .part */
+	bool is_part; /* its name ends in .part */
 	bool is_endless; /* not listed: the recording's or target's single file, which has its name from the start */
 	bool is_of_name; /* not listed: its name is made of the recording's */
 	bool is_meant; /* not listed: the journal names a file like that here, and found another one */

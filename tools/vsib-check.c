@@ -137,8 +137,8 @@ static void on_step(void *context, const struct recover_step *step)
 	switch (step->what) {
 	case RECOVER_CUT:
 		snprintf(words, sizeof(words),
-			 "%scut from %" PRIu64 " to %" PRIu64 " bytes: %" PRIu64
-			 " %s, %" PRIu64 " of them written",
+			 "%scut from %" PRIu64 " to %" PRIu64 " bytes: %" PRIu64 " %s, %" PRIu64
+			 " of them written",
 			 would, step->from_bytes, step->to_bytes, step->from_bytes - step->to_bytes,
 			 step->is_by_blocks ? "behind the last whole block" : "beyond the journal's word",
 			 step->written_bytes);
@@ -345,7 +345,8 @@ static void look_at_gaps(struct program *program)
 /* What recovery would bring into order: names and lengths. While it is recorded they are as they should be. */
 static int look_at_files(struct program *program)
 {
-	uint64_t *promised = program->is_running ? NULL : history_promises(program->info->history, NULL);
+	uint64_t *promised =
+		program->is_running ? NULL : history_promises(program->info->history, NULL);
 	struct recording_place place;
 	struct recording_file file;
 
