@@ -88,7 +88,8 @@ static int keep(void *context, const struct mark6_file_block *block)
 	return 0;
 }
 
-static int walk(const struct made *made, size_t len, struct mark6_file_survey *survey, struct visits *visits)
+static int walk(const struct made *made, size_t len, struct mark6_file_survey *survey,
+		struct visits *visits)
 {
 	int fd = memfd_create("mark6", MFD_CLOEXEC), ret;
 
@@ -146,9 +147,15 @@ static void blocks_of_version_1_are_as_long_as_the_file_says(void **state)
 static void a_file_header_that_makes_no_sense_is_refused_with_the_reason(void **state)
 {
 	static const int64_t bad[][4] = {
-		{ 0, BLOCK, 0, PACKET },     { 3, BLOCK, 0, PACKET }, { -1, BLOCK, 0, PACKET },
-		{ 2, 0, 0, PACKET },         { 2, 8, 0, 0 },          { 2, -1, 0, PACKET },
-		{ 2, INT32_MIN, 0, PACKET }, { 2, BLOCK, 0, -1 },     { 2, BLOCK, 0, PAYLOAD + 1 },
+		{ 0, BLOCK, 0, PACKET },
+		{ 3, BLOCK, 0, PACKET },
+		{ -1, BLOCK, 0, PACKET },
+		{ 2, 0, 0, PACKET },
+		{ 2, 8, 0, 0 },
+		{ 2, -1, 0, PACKET },
+		{ 2, INT32_MIN, 0, PACKET },
+		{ 2, BLOCK, 0, -1 },
+		{ 2, BLOCK, 0, PAYLOAD + 1 },
 		{ 1, 4, 0, 0 },
 	};
 
@@ -265,9 +272,10 @@ static void packets_that_were_not_written_are_cut_off(void **state)
 
 static void a_damaged_header_costs_its_own_block(void **state)
 {
-	static const int64_t bad[][2] = { { -1, BLOCK },     { INT32_MIN, BLOCK }, { 7, 7 },
-					  { 7, 0 },          { 7, -1 },            { 7, BLOCK + 1 },
-					  { 7, INT32_MAX },  { 0, 0 },             { -1, -1 } };
+	static const int64_t bad[][2] = {
+		{ -1, BLOCK },    { INT32_MIN, BLOCK }, { 7, 7 }, { 7, 0 },  { 7, -1 },
+		{ 7, BLOCK + 1 }, { 7, INT32_MAX },     { 0, 0 }, { -1, -1 }
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -344,8 +352,9 @@ static uint64_t any(uint64_t below)
 
 static int64_t any_word(void)
 {
-	static const int64_t likely[] = { 0,     1,         -1,        4,        7,         8,    9,
-					  BLOCK, BLOCK + 1, INT32_MAX, INT32_MIN, 0xfeed6666, 1000 };
+	static const int64_t likely[] = { 0,         1,          -1,    4,         7,
+					  8,         9,          BLOCK, BLOCK + 1, INT32_MAX,
+					  INT32_MIN, 0xfeed6666, 1000 };
 	uint64_t i = any(2 * sizeof(likely) / sizeof(likely[0]));
 
 	return i < sizeof(likely) / sizeof(likely[0]) ? likely[i] : (int64_t)any(UINT32_MAX);

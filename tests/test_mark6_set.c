@@ -17,8 +17,8 @@
 #define PAYLOAD 300
 
 static struct mark6_set set;
-static int same;      /* what comparing gives */
-static int compared;  /* how often */
+static int same;     /* what comparing gives */
+static int compared; /* how often */
 
 static int set_up(void **state)
 {

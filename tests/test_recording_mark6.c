@@ -239,10 +239,9 @@ static void nothing_in_the_files_makes_reading_go_astray(void **state)
 			if (piece.kind == RECORDING_GAP)
 				gap_bytes += piece.bytes;
 			else
-				assert_int_equal(
-					pread(piece.fd, &byte, 1,
-					      (off_t)(piece.file_offset + piece.bytes - 1)),
-					1);
+				assert_int_equal(pread(piece.fd, &byte, 1,
+						       (off_t)(piece.file_offset + piece.bytes - 1)),
+						 1);
 		}
 		assert_int_equal(position, recording_info(recording)->stream_bytes);
 		assert_int_equal(gap_bytes, recording_info(recording)->gap_bytes);
@@ -344,6 +343,33 @@ static void torn_and_allocated_tails_are_cut_to_what_the_journal_has(void **stat
 	assert_int_equal(result.step_count, 0);
 }
 
+/* Of a block with two segments the second one's line may be lost. */
+static void a_block_that_is_half_promised_stays_whole(void **state)
+{
+	const char *journal = made_path("d1/scan.vsib.jsonl"), *file = made_path("d1/scan.vdif");
+	struct recover_result result;
+	struct recording *recording;
+
+	(void)state;
+	make_set(5);
+	made_start(journal, "mark6", 0, "scan.vdif", 2);
+	journal_line(journal, 0);
+	made_segment(journal, 0, "scan.vdif", HEADER + BLOCK + 8, 2 * PAYLOAD, PACKET);
+	made_copy(journal, made_path("d2/scan.vsib.jsonl"));
+	assert_int_equal(recover(false, &result), 0);
+	assert_int_equal(made_length(file), HEADER + 2 * BLOCK);
+	assert_int_equal(recover(false, &result), 0);
+	assert_int_equal(result.step_count, 0);
+
+	/* ... if it is */
+	assert_int_equal(truncate(file, HEADER + 2 * BLOCK - 1), 0);
+	assert_int_equal(recover(false, &result), 0);
+	assert_int_equal(made_length(file), HEADER + BLOCK + 8 + PACKET);
+	assert_int_equal(open_scan(&recording), 0);
+	assert_int_equal(recording_info(recording)->data_bytes, PAYLOAD + PACKET);
+	recording_free(recording);
+}
+
 static void a_file_of_which_nothing_is_promised_is_removed(void **state)
 {
 	struct recover_result result;
@@ -426,6 +452,7 @@ int main(void)
 		CASE(nothing_in_the_files_makes_reading_go_astray),
 		CASE(segments_between_headers_are_read_as_the_journal_says),
 		CASE(torn_and_allocated_tails_are_cut_to_what_the_journal_has),
+		CASE(a_block_that_is_half_promised_stays_whole),
 		CASE(a_file_of_which_nothing_is_promised_is_removed),
 		CASE(without_a_journal_files_are_cut_to_their_last_whole_block),
 		CASE(what_can_not_be_told_apart_is_never_cut),

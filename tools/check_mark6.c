@@ -114,10 +114,32 @@ static int walk_file(int fd, uint64_t bytes, struct mark6_file_survey *survey)
 	return mark6_file_walk(fd, bytes, survey, NULL, NULL);
 }
 
-/* @bytes: as far as the journal knows the file */
-static int look_at_headers(const struct recording *recording, size_t index, uint64_t bytes,
+static bool is_mark6(const struct history *history)
+{
+	return strcmp(history_layout(history), "mark6") == 0;
+}
+
+uint64_t check_mark6_end(const struct recording *recording, size_t index, uint64_t promised)
+{
+	struct recording_file file;
+	uint64_t end;
+	int fd;
+
+	if (!is_mark6(recording_info(recording)->history) ||
+	    !recording_file(recording, index, &file) || file.bytes <= promised)
+		return promised;
+	fd = recording_open_file(recording, index);
+	if (fd < 0)
+		return promised;
+	end = mark6_file_block_end(fd, file.bytes, promised);
+	close(fd);
+	return end;
+}
+
+static int look_at_headers(const struct recording *recording, size_t index, uint64_t promised,
 			   struct findings *findings)
 {
+	uint64_t bytes = check_mark6_end(recording, index, promised);
 	struct mark6_file_survey survey;
 	struct recording_file file;
 	int fd = recording_open_file(recording, index), ret;
@@ -142,7 +164,7 @@ int check_mark6_headers(const struct recording *recording, struct findings *find
 	uint64_t *promised;
 	int ret = 0;
 
-	if (strcmp(history_layout(history), "mark6") != 0)
+	if (!is_mark6(history))
 		return 0;
 	promised = history_promises(history, NULL);
 	if (!promised)

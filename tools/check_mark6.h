@@ -25,6 +25,16 @@ bool check_mark6_is_file(const char *path);
 void check_mark6_set(const struct recording *recording, struct findings *findings);
 
 /**
+ * check_mark6_end() - up to where a file of a recording with a journal has to be
+ * @index:    of recording_file()
+ * @promised: where its last segment ends
+ *
+ * A block may have several segments, of which a crash lost the last ones' lines; it stays whole all the
+ * same. Return: @promised; in layout mark6 the end of the block that it is in.
+ */
+uint64_t check_mark6_end(const struct recording *recording, size_t index, uint64_t promised);
+
+/**
  * check_mark6_headers() - of a recording with a journal and that layout; nothing to do with another one
  *
  * Files are looked at as far as the journal has segments of them.

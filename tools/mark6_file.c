@@ -422,6 +422,32 @@ int mark6_file_walk(int fd, uint64_t bytes, struct mark6_file_survey *survey,
 	return ret;
 }
 
+struct place_in_file {
+	uint64_t at;
+	uint64_t end;
+};
+
+static int look_for_place(void *context, const struct mark6_file_block *block)
+{
+	struct place_in_file *place = context;
+	uint64_t end = block->payload_offset + block->payload_bytes;
+
+	if (end < place->at)
+		return 0;
+	if (block->lacking_bytes == 0 && block->payload_offset < place->at)
+		place->end = end;
+	return -ECANCELED;
+}
+
+uint64_t mark6_file_block_end(int fd, uint64_t bytes, uint64_t at)
+{
+	struct place_in_file place = { .at = at, .end = at };
+	struct mark6_file_survey survey;
+
+	mark6_file_walk(fd, bytes, &survey, look_for_place, &place);
+	return place.end;
+}
+
 bool mark6_file_is_name(const char *name, const char *file)
 {
 	size_t len = strlen(name);

@@ -75,6 +75,15 @@ int mark6_file_is_blank(int fd, uint64_t bytes);
 int mark6_file_walk(int fd, uint64_t bytes, struct mark6_file_survey *survey,
 		    int (*visit)(void *context, const struct mark6_file_block *block), void *context);
 
+/**
+ * mark6_file_block_end() - where the block ends that a place is in
+ * @bytes: length of the file
+ *
+ * Return: the end, when the block is whole; @at itself when it is not, when it is between two blocks, or
+ *         when the file can't be read that far.
+ */
+uint64_t mark6_file_block_end(int fd, uint64_t bytes, uint64_t at);
+
 /** mark6_file_block_header_bytes() - 8; 4 in version 1 */
 uint32_t mark6_file_block_header_bytes(const struct mark6_file_header *header);
 

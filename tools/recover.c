@@ -349,6 +349,19 @@ static bool is_right(const struct recovery *recovery, uint32_t segment_index, in
 	return segment->has_xxh3 && recording_verify(&piece) == 0;
 }
 
+/*
+ * In layout mark6 a block is written as one, and may have several segments. When not all of their lines
+ * came to be, the block stays whole nevertheless: other programs read no half ones.
+ */
+static uint64_t promised_end(const struct recovery *recovery, size_t index, int fd, uint64_t bytes)
+{
+	uint64_t promised = recovery->promised[index];
+
+	return promised < bytes && strcmp(history_layout(recovery->info->history), "mark6") == 0 ?
+		       mark6_file_block_end(fd, bytes, promised) :
+		       promised;
+}
+
 static int add_listed(struct recovery *recovery, size_t index)
 {
 	struct recover_file facts = { .is_listed = true };
@@ -365,7 +378,7 @@ static int add_listed(struct recovery *recovery, size_t index)
 		tell_failed(recovery, place.path, file.file, "opened", fd);
 		return 0;
 	}
-	facts.promised_bytes = recovery->promised[index];
+	facts.promised_bytes = promised_end(recovery, index, fd, file.bytes);
 	facts.is_part = strcmp(file.file, file.final_file) != 0;
 	facts.is_proven = place.target == file.target ||
 			  is_right(recovery, recovery->last_segment[index], fd);

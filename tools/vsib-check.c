@@ -357,6 +357,8 @@ static int look_at_files(struct program *program)
 		    !recording_place(program->recording, (size_t)file.place, &place))
 			continue;
 		if (file.bytes > promised[i])
+			promised[i] = check_mark6_end(program->recording, i, promised[i]);
+		if (file.bytes > promised[i])
 			findings_add(program->findings, FINDING_TAIL, FINDINGS_DIFFERENCES,
 				     json_pack("{s:o, s:o, s:I, s:I}", "target",
 					       json_file_text(place.path), "file",

@@ -2,91 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # vsib-gather on Mark6 sets that it did not write: versions 1 and 2, by any name, blocks in any order, with all that a
-# crash, a lost disk and a damaged header leave behind. The sets are made here, byte by byte; the packets are real VDIF.
+# crash, a lost disk and a damaged header leave behind. The packets are real VDIF, compared byte for byte.
 set -u
 # shellcheck source=tests/rig.sh
 . "${0%/*}/../rig.sh"
-rig_need data
+# shellcheck source=tests/mark6.sh
+. "${0%/*}/../mark6.sh"
 gather=$BIN/vsib-gather
-cd "$RIG" || exit 1
-
-# expect STATUS COMMAND...: its words go to the file err
-expect() {
-	local wanted=$1 status=0
-	shift
-	timeout 60 "$@" 2>err || status=$?
-	[ "$status" -eq "$wanted" ] || { cat err; rig_fail "status $status instead of $wanted: $*"; }
-}
-
-says() {
-	grep -qF -- "$1" err || { cat err; rig_fail "nothing is said of: $1"; }
-}
-
-says_not() {
-	! grep -qF -- "$1" err || { cat err; rig_fail "this should not be said: $1"; }
-}
-
-same() {
-	cmp "$1" "$2" || rig_fail "$1 and $2 differ"
-}
-
-# ---- sets by hand -----------------------------------------------------------------------------------
-
-le() { # NUMBER...: 32 bits each, little-endian
-	local number
-	for number; do
-		# shellcheck disable=SC2059 # the format is made here
-		printf "$(printf '\\x%02x\\x%02x\\x%02x\\x%02x' $((number & 255)) $((number >> 8 & 255)) \
-			$((number >> 16 & 255)) $((number >> 24 & 255)))"
-	done
-}
-
-packet=5032
-payload=$((3 * packet))
-
-# header FILE [VERSION [BLOCK [FORMAT [PACKET]]]]
-header() {
-	mkdir -p "${1%/*}"
-	le $((0xfeed6666)) "${2:-2}" "${3:-$((payload + (${2:-2} == 1 ? 4 : 8)))}" "${4:-0}" "${5:-$packet}" >"$1"
-}
-
-part() { # FROM BYTES: of the stream
-	tail -c +$(($1 + 1)) stream | head -c "$2"
-}
-
-# blocks FILE NUMBER...: of version 2, payload as it is in the stream
-blocks() {
-	local file=$1 number bytes
-	shift
-	for number; do
-		bytes=$((stream_bytes - number * payload < payload ? stream_bytes - number * payload : payload))
-		le "$number" $((bytes + 8))
-		part $((number * payload)) $bytes
-	done >>"$file"
-}
-
-blocks_v1() {
-	local file=$1 number
-	shift
-	for number; do
-		le "$number"
-		part $((number * payload)) $payload
-	done >>"$file"
-}
-
-# two disks, nine blocks, the last of them short
-build() {
-	rm -rf d1 d2 out
-	header d1/scan.vdif
-	header d2/scan.vdif
-	blocks d1/scan.vdif 0 2 4 6 8
-	blocks d2/scan.vdif 1 3 5 7
-}
-
-# real frames, from the first whole one on
-cat "$DATA/radio/sample.vdif" "$DATA/radio/sample.vdif" | head -c $((26 * packet)) >stream
-stream_bytes=$(stat -c %s stream)
-[ "$stream_bytes" -eq $((26 * packet)) ] || rig_fail "the sample has $stream_bytes bytes"
 
 # ---- whole ------------------------------------------------------------------------------------------
 
@@ -154,13 +76,16 @@ same stream out
 
 # ---- what is missing --------------------------------------------------------------------------------
 
+fill() { # FROM BYTES: of the stream, multiples of four
+	yes $'\x44\x33\x22\x11' | tr -d '\n' | head -c "$2" |
+		dd of=filled bs=4 seek=$(($1 / 4)) conv=notrunc status=none
+}
+
 gaps() { # NUMBER...: the stream with these blocks as fill pattern
 	local number
 	cp stream filled
 	for number; do
-		# each block begins at a multiple of four
-		yes $'\x44\x33\x22\x11' | tr -d '\n' | head -c $payload |
-			dd of=filled bs=$payload seek="$number" conv=notrunc status=none
+		fill $((number * payload)) $payload
 	done
 }
 
@@ -216,8 +141,7 @@ truncate -s -7000 d2/scan.vdif # 7000: a packet and a part of one
 expect 1 "$gather" scan --fill -o out d1 d2
 says "d2/scan.vdif ends within block 7 at offset $((20 + 3 * (payload + 8))): $((2 * packet)) bytes of the stream"
 cp stream filled
-yes $'\x44\x33\x22\x11' | tr -d '\n' | head -c $((2 * packet)) |
-	dd of=filled bs=$packet seek=22 conv=notrunc status=none
+fill $((22 * packet)) $((2 * packet))
 same filled out
 for cut in 3 8; do
 	build
@@ -255,10 +179,6 @@ expect 1 "$gather" scan --fill -o out d1 d2
 says "block 7 at offset $((20 + 3 * (payload + 8))) ends in zeros and was not written to its end: $packet of $payload bytes"
 
 # ---- headers that can't be true ---------------------------------------------------------------------
-
-poke() { # FILE OFFSET NUMBER
-	le "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
 
 try_poke() { # OFFSET NUMBER WORDS: in the third block of d2
 	build
