@@ -367,7 +367,7 @@ static size_t make_any(void)
 
 	begin(&made, 1 + (int64_t)any(2), any(4) ? BLOCK : 5 + (int64_t)any(300), (int64_t)any(4),
 	      any(3) ? PACKET : (int64_t)any(3));
-	while (made.len < FILE_MAX - 1000 && any(12))
+	while (made.len < FILE_MAX - 2000 && any(12))
 		add_block(&made, (uint32_t)any(30), any(4) ? PAYLOAD : any(PAYLOAD));
 	for (uint64_t i = any(8); i > 0; i--)
 		put32(&made, any(made.len - 4), any_word());
