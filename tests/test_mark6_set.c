@@ -109,6 +109,29 @@ static void blocks_come_in_the_order_of_their_numbers_over_all_files(void **stat
 	assert_int_equal(mark6_set_offset(&set.blocks[1]), 28 + 3 * 1000);
 }
 
+static void sets_of_two_files_are_joined(void **state)
+{
+	struct mark6_set_cursor cursor = { 0 };
+	struct mark6_set part;
+
+	(void)state;
+	add(1, 0, 100, 200, 0);
+	add(1, 3, PAYLOAD, 0, 0);
+	part = set;
+	set = (struct mark6_set){ 0 };
+	add(0, 2, PAYLOAD, 0, 0);
+	assert_int_equal(mark6_set_join(&set, &part), 0);
+	assert_int_equal(part.count, 0);
+	assert_null(part.blocks);
+	assert_int_equal(settle(), 0);
+	expect(&cursor, MARK6_SET_BLOCK, 0, 1, 100);
+	expect(&cursor, MARK6_SET_LACKING, 0, 1, 200);
+	expect(&cursor, MARK6_SET_MISSING, 1, 1, PAYLOAD);
+	expect(&cursor, MARK6_SET_BLOCK, 2, 1, PAYLOAD);
+	expect(&cursor, MARK6_SET_BLOCK, 3, 1, PAYLOAD);
+	expect_end(&cursor);
+}
+
 static void missing_blocks_are_as_long_as_the_longest(void **state)
 {
 	struct mark6_set_cursor cursor = { 0 };
@@ -273,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_empty_set_has_no_steps),
 		CASE(blocks_come_in_the_order_of_their_numbers_over_all_files),
+		CASE(sets_of_two_files_are_joined),
 		CASE(missing_blocks_are_as_long_as_the_longest),
 		CASE(a_cut_block_is_followed_by_what_it_lacks),
 		CASE(equal_blocks_of_one_number_are_used_once),

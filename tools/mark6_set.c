@@ -36,6 +36,28 @@ int mark6_set_add(struct mark6_set *set, uint32_t file, const struct mark6_file_
 	return 0;
 }
 
+int mark6_set_join(struct mark6_set *set, struct mark6_set *part)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < part->count; i++) {
+		struct mark6_set_block *room = array_room(&set->blocks, set->count, sizeof(*room));
+
+		if (room)
+			set->blocks[set->count++] = part->blocks[i];
+		ret = room ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; ret == 0 && i < part->cut_count; i++) {
+		struct mark6_set_cut *room = array_room(&set->cuts, set->cut_count, sizeof(*room));
+
+		if (room)
+			set->cuts[set->cut_count++] = part->cuts[i];
+		ret = room ? 0 : -ENOMEM;
+	}
+	mark6_set_free(part);
+	return ret;
+}
+
 static const struct mark6_set_cut *find_cut(const struct mark6_set *set,
 					    const struct mark6_set_block *block)
 {
@@ -169,4 +191,5 @@ void mark6_set_free(struct mark6_set *set)
 {
 	free(set->blocks);
 	free(set->cuts);
+	*set = (struct mark6_set){ 0 };
 }

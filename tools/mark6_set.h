@@ -77,6 +77,9 @@ struct mark6_set_cursor {
 /** mark6_set_add() - @file: below MARK6_SET_FILES_MAX. Return: 0; -ENOMEM. */
 int mark6_set_add(struct mark6_set *set, uint32_t file, const struct mark6_file_block *block);
 
+/** mark6_set_join() - all blocks of @part, too, which is empty then. Return: 0; -ENOMEM. */
+int mark6_set_join(struct mark6_set *set, struct mark6_set *part);
+
 /**
  * mark6_set_settle() - sort, and keep one block of each number
  * @version: of the files
@@ -96,7 +99,7 @@ int mark6_set_settle(struct mark6_set *set, uint32_t version,
 bool mark6_set_next(const struct mark6_set *set, struct mark6_set_cursor *cursor,
 		    struct mark6_set_step *step);
 
-/** mark6_set_free() - what the set holds, not itself */
+/** mark6_set_free() - what the set holds, not itself; it is empty then */
 void mark6_set_free(struct mark6_set *set);
 
 static inline uint32_t mark6_set_file(const struct mark6_set_block *block)

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #define MISSING_RANGES_MAX 1000 /* that are said one by one; more of them become one */
 #define RANGE_WORDS_LEN 128
+#define WALK_THREADS_MAX 32
 
 struct mark6 {
 	struct mark6_set set;
@@ -27,10 +30,19 @@ struct mark6 {
 	uint64_t skip_bytes; /* of the next step, after a seek */
 };
 
-/* The file whose blocks are being added. */
-struct adding {
-	struct mark6_set *set;
-	uint32_t file;
+/* A file that is being walked. */
+struct walk {
+	struct mark6_set blocks;
+	struct mark6_file_survey survey;
+	int ret;
+};
+
+/* All files; each is taken by one of the threads. */
+struct walks {
+	const struct recording *recording;
+	struct walk *walks;
+	size_t count;
+	_Atomic size_t next;
 };
 
 /*
@@ -66,66 +78,6 @@ int recording_give_file(struct recording *recording, const char *path)
 static const char *place_path(const struct recording *recording, uint32_t file)
 {
 	return recording->places[recording->files[file].place].path;
-}
-
-static int visit_block(void *context, const struct mark6_file_block *block)
-{
-	const struct adding *adding = context;
-
-	return mark6_set_add(adding->set, adding->file, block);
-}
-
-/* What a walk has found beyond blocks. */
-static int note_survey(struct recording *recording, uint32_t file,
-		       const struct mark6_file_survey *survey, bool has_cut)
-{
-	const char *path = place_path(recording, file), *name = recording->files[file].name;
-	bool is_damaged = survey->tail == MARK6_FILE_DAMAGED;
-	int ret = 0;
-
-	if (survey->damage_count)
-		ret = recording_add_note(recording, true, "%s/%s: %s; %" PRIu64 " such in this file",
-					 path, name, survey->damage_words, survey->damage_count);
-	if (ret == 0 && survey->uneven_count)
-		ret = recording_add_note(recording, false,
-					 "%s/%s: %" PRIu64 " blocks are not whole packets of %" PRIu32
-					 " bytes, the first at offset %" PRIu64,
-					 path, name, survey->uneven_count,
-					 survey->header.packet_bytes, survey->uneven_offset);
-	/* of a block that is cut it depends on the others whether it is missed */
-	recording->info.is_incomplete |= survey->tail == MARK6_FILE_TORN && !has_cut;
-	if (ret == 0 && survey->tail_words[0])
-		ret = recording_add_note(recording, is_damaged, "%s/%s: %s", path, name,
-					 survey->tail_words);
-	return ret;
-}
-
-/* Blocks that were read before an error are used. */
-static int walk_file(struct recording *recording, uint32_t file, int fd)
-{
-	struct mark6 *mark6 = recording->mark6;
-	struct mark6_file_survey *survey =
-		array_room(&mark6->surveys, mark6->survey_count, sizeof(*survey));
-	struct adding adding = { .set = &mark6->set, .file = file };
-	size_t cuts_before = mark6->set.cut_count;
-	int ret;
-
-	if (!survey)
-		return -ENOMEM;
-	mark6->survey_count++;
-	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one header a block: reading ahead is in vain */
-	ret = mark6_file_walk(fd, recording->files[file].bytes, survey, visit_block, &adding);
-	if (ret == -ENOMEM)
-		return ret;
-	if (ret == -EBADMSG)
-		return recording_add_note(recording, true, "%s/%s is not used: %s",
-					  place_path(recording, file), recording->files[file].name,
-					  survey->damage_words);
-	if (ret < 0)
-		return recording_add_note(recording, true, "%s/%s can't be read: %s",
-					  place_path(recording, file), recording->files[file].name,
-					  strerror(-ret));
-	return note_survey(recording, file, survey, mark6->set.cut_count > cuts_before);
 }
 
 static bool is_known(const struct recording *recording, const struct stat *st)
@@ -174,7 +126,7 @@ static int take_file(struct recording *recording, int place, const char *name, i
 		return recording_fail(recording, -EBADMSG, "more than %" PRIu32 " files of one set",
 				      MARK6_SET_FILES_MAX);
 	file = recording_add_file(recording, place, name, st);
-	return file < 0 ? (int)file : walk_file(recording, (uint32_t)file, fd);
+	return file < 0 ? (int)file : 0;
 }
 
 static int try_file(struct recording *recording, int place, const char *name, bool is_given)
@@ -216,6 +168,134 @@ static int collect(struct recording *recording)
 	for (size_t i = 0; ret == 0 && i < recording->given_count; i++)
 		ret = try_file(recording, recording->given_files[i].place,
 			       recording->given_files[i].name, true);
+	return ret;
+}
+
+/*
+ * ---- walking them
+ * --------------------------------------------------------------------------------
+ */
+
+/* The file whose blocks are being added. */
+struct adding {
+	struct mark6_set *set;
+	uint32_t file;
+};
+
+static int visit_block(void *context, const struct mark6_file_block *block)
+{
+	const struct adding *adding = context;
+
+	return mark6_set_add(adding->set, adding->file, block);
+}
+
+static void walk_file(const struct recording *recording, uint32_t file, struct walk *walk)
+{
+	struct adding adding = { .set = &walk->blocks, .file = file };
+	int fd = recording_open_file(recording, file);
+
+	walk->ret = fd;
+	if (fd < 0)
+		return;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one header a block: reading ahead is in vain */
+	walk->ret = mark6_file_walk(fd, recording->files[file].bytes, &walk->survey, visit_block,
+				    &adding);
+	close(fd);
+}
+
+/* relaxed: only each index once; the files were there before the threads, and are looked at behind their end */
+static void *walk_some(void *arg)
+{
+	struct walks *walks = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add_explicit(&walks->next, 1, memory_order_relaxed)) < walks->count)
+		walk_file(walks->recording, (uint32_t)i, &walks->walks[i]);
+	return NULL;
+}
+
+/*
+ * A header is a few bytes for each block, so what counts is how often the disks' heads move: all disks at
+ * the same time. A thread that can't be had is done without.
+ */
+static void walk_files(struct walks *walks)
+{
+	pthread_t threads[WALK_THREADS_MAX];
+	size_t started = 0;
+
+	while (started < WALK_THREADS_MAX && started + 1 < walks->count &&
+	       pthread_create(&threads[started], NULL, walk_some, walks) == 0)
+		started++;
+	walk_some(walks);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+}
+
+/* What a walk has found beyond blocks. */
+static int note_survey(struct recording *recording, uint32_t file,
+		       const struct mark6_file_survey *survey, bool has_cut)
+{
+	const char *path = place_path(recording, file), *name = recording->files[file].name;
+	bool is_damaged = survey->tail == MARK6_FILE_DAMAGED;
+	int ret = 0;
+
+	if (survey->damage_count)
+		ret = recording_add_note(recording, true, "%s/%s: %s; %" PRIu64 " such in this file",
+					 path, name, survey->damage_words, survey->damage_count);
+	if (ret == 0 && survey->uneven_count)
+		ret = recording_add_note(recording, false,
+					 "%s/%s: %" PRIu64 " blocks are not whole packets of %" PRIu32
+					 " bytes, the first at offset %" PRIu64,
+					 path, name, survey->uneven_count,
+					 survey->header.packet_bytes, survey->uneven_offset);
+	/* of a block that is cut it depends on the others whether it is missed */
+	recording->info.is_incomplete |= survey->tail == MARK6_FILE_TORN && !has_cut;
+	if (ret == 0 && survey->tail_words[0])
+		ret = recording_add_note(recording, is_damaged, "%s/%s: %s", path, name,
+					 survey->tail_words);
+	return ret;
+}
+
+/* Blocks that were read before an error are used. */
+static int take_walk(struct recording *recording, uint32_t file, struct walk *walk)
+{
+	bool has_cut = walk->blocks.cut_count > 0;
+
+	recording->mark6->surveys[file] = walk->survey;
+	if (walk->ret == -ENOMEM || mark6_set_join(&recording->mark6->set, &walk->blocks) < 0)
+		return -ENOMEM;
+	if (walk->ret == -EBADMSG)
+		return recording_add_note(recording, true, "%s/%s is not used: %s",
+					  place_path(recording, file), recording->files[file].name,
+					  walk->survey.damage_words);
+	if (walk->ret < 0)
+		return recording_add_note(recording, true, "%s/%s can't be read: %s",
+					  place_path(recording, file), recording->files[file].name,
+					  strerror(-walk->ret));
+	return note_survey(recording, file, &walk->survey, has_cut);
+}
+
+static int read_blocks(struct recording *recording)
+{
+	struct mark6 *mark6 = recording->mark6;
+	struct walks walks = { .recording = recording, .count = recording->file_count };
+	int ret = 0;
+
+	mark6->survey_count = walks.count;
+	mark6->surveys = calloc(walks.count, sizeof(mark6->surveys[0]));
+	walks.walks = calloc(walks.count, sizeof(walks.walks[0]));
+	if (!mark6->surveys || !walks.walks) {
+		free(walks.walks);
+		mark6->survey_count = 0;
+		return -ENOMEM;
+	}
+	walk_files(&walks);
+	for (size_t i = 0; i < walks.count; i++) {
+		if (ret == 0)
+			ret = take_walk(recording, (uint32_t)i, &walks.walks[i]);
+		mark6_set_free(&walks.walks[i].blocks);
+	}
+	free(walks.walks);
 	return ret;
 }
 
@@ -485,6 +565,8 @@ int recording_read_mark6(struct recording *recording)
 			recording, -EBADMSG,
 			"several recordings are called %s: files of a Mark6 set such as %s/%s, and chunks or raw files",
 			recording->name, place_path(recording, 0), recording->files[0].name);
+	if (ret == 0)
+		ret = read_blocks(recording);
 	if (ret == 0)
 		ret = check_headers(recording);
 	if (ret == 0)
