@@ -291,6 +291,20 @@ static void a_damaged_header_costs_its_own_block(void **state)
 	}
 }
 
+static void a_size_that_is_too_small_costs_nothing(void **state)
+{
+	(void)state;
+	for (uint32_t size = 8; size < BLOCK; size += 3) {
+		make_whole(&made);
+		put32(&made, 20 + BLOCK + 4, size);
+		assert_int_equal(walk(&made, made.len, &survey, &visits), 0);
+		assert_int_equal(visits.count, 3);
+		assert_int_equal(visits.blocks[1].payload_bytes, PAYLOAD);
+		assert_int_equal(survey.damage_count, 1);
+		assert_int_equal(survey.tail, MARK6_FILE_ENDS);
+	}
+}
+
 static void rubbish_behind_the_last_block_is_told_from_a_torn_one(void **state)
 {
 	(void)state;
@@ -452,6 +466,7 @@ int main(void)
 		cmocka_unit_test(block_0_of_version_1_may_come_late),
 		cmocka_unit_test(packets_that_were_not_written_are_cut_off),
 		cmocka_unit_test(a_damaged_header_costs_its_own_block),
+		cmocka_unit_test(a_size_that_is_too_small_costs_nothing),
 		cmocka_unit_test(rubbish_behind_the_last_block_is_told_from_a_torn_one),
 		cmocka_unit_test(blocks_without_whole_packets_are_counted),
 		cmocka_unit_test(a_visitor_can_end_the_walk),

@@ -284,27 +284,71 @@ static int settle_last(struct walk *walk)
 	return 0;
 }
 
+/* Samples look like a header now and then, and seldom like two that fit. Return: 1 yes; 0 no; -errno. */
+static int is_block_at(const struct walk *walk, uint64_t offset)
+{
+	struct mark6_block_header header;
+	int ret = read_block_header(walk, offset, &header);
+
+	if (ret <= 0 || offset >= walk->survey->bytes)
+		return ret < 0 ? ret : 0;
+	if (reason_to_doubt(walk, &header) || header.bytes > walk->survey->bytes - offset)
+		return 0;
+	ret = read_block_header(walk, offset + header.bytes, &header);
+	if (ret <= 0)
+		return ret < 0 ? ret : 1;
+	return !reason_to_doubt(walk, &header) || (header.number == 0 && header.bytes == 0);
+}
+
+static __attribute__((format(printf, 2, 3))) void tell_damage(struct walk *walk, const char *format, ...)
+{
+	va_list args;
+
+	if (walk->survey->damage_count++)
+		return;
+	va_start(args, format);
+	vsnprintf(walk->survey->damage_words, MARK6_FILE_TEXT_LEN, format, args);
+	va_end(args);
+}
+
+/* What if not this header is wrong, but the size in the one before? Return: 1 so it is; 0; -errno. */
+static int mend_pending(struct walk *walk)
+{
+	struct mark6_file_block *block = &walk->pending;
+	uint32_t nominal = walk->survey->header.block_bytes;
+	uint64_t start = block->payload_offset - walk->header_bytes, next = start + nominal;
+	int ret = walk->has_pending && next > walk->offset ? is_block_at(walk, next) : 0;
+
+	if (ret <= 0)
+		return ret;
+	tell_damage(walk,
+		    "the block header at offset %" PRIu64 " has a wrong size (%" PRIu32
+		    "): the next one is found at %" PRIu64,
+		    start, block->payload_bytes + walk->header_bytes, next);
+	block->payload_bytes = nominal - walk->header_bytes;
+	walk->offset = next;
+	return 1;
+}
+
 /* Return: 1 go on at walk->offset; 0 it is the end of the walk; -errno. */
 static int find_next(struct walk *walk, const struct mark6_block_header *doubtful, const char *reason)
 {
 	struct mark6_file_survey *survey = walk->survey;
 	uint64_t next = walk->offset + survey->header.block_bytes;
-	struct mark6_block_header header;
-	int ret = read_block_header(walk, next, &header);
+	int ret = is_block_at(walk, next);
 
-	if (ret < 0)
-		return ret;
-	if (ret == 1 && next < survey->bytes && !reason_to_doubt(walk, &header) &&
-	    header.bytes <= survey->bytes - next) {
-		if (survey->damage_count++ == 0)
-			describe(survey->damage_words,
-				 "the block header at offset %" PRIu64 " has %s (%" PRId32
-				 ", %" PRId32 "); the next one is found at %" PRIu64,
-				 walk->offset, reason, (int32_t)doubtful->number,
-				 (int32_t)doubtful->bytes, next);
+	if (ret == 0) {
+		ret = mend_pending(walk);
+	} else if (ret == 1) {
+		tell_damage(walk,
+			    "the block header at offset %" PRIu64 " has %s (%" PRId32 ", %" PRId32
+			    "); the next one is found at %" PRIu64,
+			    walk->offset, reason, (int32_t)doubtful->number,
+			    (int32_t)doubtful->bytes, next);
 		walk->offset = next;
-		return 1;
 	}
+	if (ret)
+		return ret;
 	ret = is_zero_from(walk, next);
 	if (ret < 0)
 		return ret;

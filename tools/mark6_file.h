@@ -68,7 +68,7 @@ int mark6_file_is_blank(int fd, uint64_t bytes);
  * @visit: its result below 0 ends the walk
  *
  * Where a header can't be true the next one is looked for one block further on, where it is unless the
- * block was a short one.
+ * block was a short one, and one block behind the header before, whose size may be the wrong one.
  * Return: 0; -EBADMSG the file header makes no sense, survey->damage_words says why; -errno of the file;
  *         what @visit returned.
  */

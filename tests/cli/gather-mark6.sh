@@ -200,11 +200,19 @@ build
 poke d2/scan.vdif $((20 + 3 * (payload + 8) + 4)) 0
 expect 1 "$gather" scan -o out d1 d2
 says "and no block follows"
-# a size that is too small and not impossible leads astray, and not for ever
+# a size that is too small, but not impossible: what stands there is no header
 build
 poke d2/scan.vdif $((20 + 2 * (payload + 8) + 4)) 20
 expect 2 "$gather" scan -o out d1 d2
-says "can't be told apart"
+says "the block header at offset $((20 + 2 * (payload + 8))) has a wrong size (20)"
+same stream out
+# with no block behind it nothing tells so
+build
+poke d2/scan.vdif $((20 + 3 * (payload + 8) + 4)) 20
+rm -f out
+expect 1 "$gather" scan -o out d1 d2
+says "1 blocks are not whole packets"
+says "and no block follows"
 
 # ---- files of different sets ------------------------------------------------------------------------
 
