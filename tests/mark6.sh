@@ -88,7 +88,9 @@ build() {
 	blocks d2/scan.vdif 1 3 5 7
 }
 
-# sixteen real frames, and ten of them again
-cat "$DATA/radio/sample.vdif" "$DATA/radio/sample.vdif" | head -c $((26 * packet)) >stream
-stream_bytes=$(stat -c %s stream)
-[ "$stream_bytes" -eq $((26 * packet)) ] || rig_fail "the sample has $stream_bytes bytes"
+frames() { # sixteen real ones, and ten of them again
+	cat "$DATA/radio/sample.vdif" "$DATA/radio/sample.vdif" | head -c $((26 * packet)) >stream
+	stream_bytes=$(stat -c %s stream)
+	[ "$stream_bytes" -eq $((26 * packet)) ] || rig_fail "the sample has $stream_bytes bytes"
+}
+frames

@@ -74,6 +74,21 @@ blocks d1/u 0 1 2 3 4 5 6 7 8
 expect 0 "$gather" d1/u -o out
 same stream out
 
+mark5b() {
+	local stream_bytes=40064 payload=10016
+	cp "$DATA/radio/sample.m5b" stream
+	header d1/m.m5b 2 $((payload + 8)) 1 $payload
+	header d2/m.m5b 2 $((payload + 8)) 1 $payload
+	blocks d1/m.m5b 2 0
+	blocks d2/m.m5b 3 1
+	expect 0 "$gather" m -o m.out d1 d2
+	same "$DATA/radio/sample.m5b" m.out
+	expect 0 "$BIN/vsib-check" m d1 d2
+	says "packets (mark5b) of 10016 bytes"
+}
+mark5b
+frames
+
 # ---- what is missing --------------------------------------------------------------------------------
 
 fill() { # FROM BYTES: of the stream, multiples of four
