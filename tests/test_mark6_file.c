@@ -334,19 +334,22 @@ static void blocks_without_whole_packets_are_counted(void **state)
 	assert_int_equal(survey.uneven_offset, 20 + BLOCK);
 }
 
-static void a_visitor_can_end_the_walk(void **state)
+static void a_walk_that_was_broken_off_is_not_complete(void **state)
 {
+	int fd = memfd_create("mark6", MFD_CLOEXEC);
+	struct visits full = { .count = VISITS_MAX };
+
 	(void)state;
 	make_whole(&made);
-	visits.count = 0;
-	{
-		int fd = memfd_create("mark6", MFD_CLOEXEC);
-		struct visits full = { .count = VISITS_MAX };
-
-		assert_int_equal(write(fd, made.bytes, made.len), (ssize_t)made.len);
-		assert_int_equal(mark6_file_walk(fd, made.len, &survey, keep, &full), -E2BIG);
-		close(fd);
-	}
+	assert_int_equal(write(fd, made.bytes, made.len), (ssize_t)made.len);
+	assert_int_equal(mark6_file_walk(fd, made.len, &survey, keep, &full), -E2BIG);
+	assert_false(survey.is_complete);
+	assert_int_equal(mark6_file_walk(fd, made.len, &survey, NULL, NULL), 0);
+	assert_true(survey.is_complete);
+	close(fd);
+	assert_int_equal(mark6_file_walk(-1, made.len, &survey, NULL, NULL), -EBADF);
+	assert_false(survey.is_complete);
+	assert_int_equal(survey.whole_end, 0);
 }
 
 /*
@@ -469,7 +472,7 @@ int main(void)
 		cmocka_unit_test(a_size_that_is_too_small_costs_nothing),
 		cmocka_unit_test(rubbish_behind_the_last_block_is_told_from_a_torn_one),
 		cmocka_unit_test(blocks_without_whole_packets_are_counted),
-		cmocka_unit_test(a_visitor_can_end_the_walk),
+		cmocka_unit_test(a_walk_that_was_broken_off_is_not_complete),
 		cmocka_unit_test(a_walk_ends_and_stays_within_its_file_whatever_stands_there),
 		cmocka_unit_test(names_are_those_that_the_writers_of_sets_give),
 		cmocka_unit_test(the_sync_word_tells_a_file_of_a_set),

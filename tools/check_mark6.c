@@ -35,7 +35,7 @@ static void look_at_tail(const struct recording *recording, size_t index,
 	struct recording_file file;
 	struct recording_place place;
 
-	if (survey->tail == MARK6_FILE_ENDS || survey->whole_end == 0 ||
+	if (survey->tail == MARK6_FILE_ENDS || !survey->is_complete ||
 	    !recording_file(recording, index, &file) ||
 	    !recording_place(recording, (size_t)file.place, &place))
 		return;

@@ -448,7 +448,10 @@ static int walk_all(struct walk *walk)
 	while (ret == 1);
 	if (ret == 0)
 		ret = settle_last(walk);
-	return ret == 0 ? visit_pending(walk) : ret;
+	if (ret == 0)
+		ret = visit_pending(walk);
+	walk->survey->is_complete = ret == 0;
+	return ret;
 }
 
 int mark6_file_walk(int fd, uint64_t bytes, struct mark6_file_survey *survey,

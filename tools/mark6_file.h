@@ -43,6 +43,7 @@ enum mark6_file_tail {
 struct mark6_file_survey {
 	struct mark6_file_header header; /* packet_bytes 0: not known; format as it is known here */
 	uint64_t bytes;                  /* of the file */
+	bool is_complete;                /* the walk came to its end */
 	uint64_t block_count;            /* that were found, the one that is cut among them */
 	uint64_t whole_end;              /* offset behind the last whole block */
 	enum mark6_file_tail tail;

@@ -25,6 +25,7 @@ struct mark6 {
 	struct mark6_file_survey *surveys; /* one for each of recording->files */
 	size_t survey_count;
 	struct recording_mark6 facts;
+	bool has_unreadable; /* a file of such a name */
 	struct mark6_set_cursor cursor;
 	uint64_t position;
 	uint64_t skip_bytes; /* of the next step, after a seek */
@@ -88,6 +89,13 @@ static bool is_known(const struct recording *recording, const struct stat *st)
 	return false;
 }
 
+/* It may be one of the set, or not. */
+static int pass_unreadable(struct recording *recording, int place, const char *name, const char *reason)
+{
+	recording->mark6->has_unreadable = true;
+	return recording_add_unused(recording, recording->places[place].path, name, reason);
+}
+
 /* Not one of the set: what is it? */
 static int pass_over(struct recording *recording, int place, const char *name, int fd,
 		     const struct stat *st, bool is_given)
@@ -102,8 +110,7 @@ static int pass_over(struct recording *recording, int place, const char *name, i
 			path, name);
 	ret = mark6_file_is_blank(fd, (uint64_t)st->st_size);
 	if (ret < 0)
-		return recording_add_note(recording, true, "%s/%s can't be read: %s", path, name,
-					  strerror(-ret));
+		return pass_unreadable(recording, place, name, strerror(-ret));
 	return recording_add_unused(recording, path, name,
 				    ret ? "nothing was written to it" :
 					  "no Mark6 file: it doesn't begin with the bytes 66 66 ed fe");
@@ -116,8 +123,7 @@ static int take_file(struct recording *recording, int place, const char *name, i
 	int64_t file;
 
 	if (ret < 0)
-		return recording_add_note(recording, true, "%s/%s can't be read: %s",
-					  recording->places[place].path, name, strerror(-ret));
+		return pass_unreadable(recording, place, name, strerror(-ret));
 	if (ret == 0)
 		return pass_over(recording, place, name, fd, st, is_given);
 	if (is_known(recording, st))
@@ -134,12 +140,15 @@ static int try_file(struct recording *recording, int place, const char *name, bo
 	struct stat st;
 	int fd = place_open_file(&recording->places[place], name, &st), ret;
 
-	if (fd < 0) {
-		if (fd == -ENOENT || fd == -EISDIR || fd == -EINVAL || fd == -ENOMEM)
-			return fd == -ENOMEM ? fd : 0;
-		return recording_add_note(recording, true, "%s/%s %s",
-					  recording->places[place].path, name, place_reason(fd));
-	}
+	if (fd == -ENOMEM)
+		return fd;
+	if (fd < 0 && is_given)
+		return recording_fail(recording, fd, "%s/%s %s", recording->places[place].path,
+				      name, place_reason(fd));
+	if (fd < 0)
+		return fd == -ENOENT || fd == -EISDIR || fd == -EINVAL ?
+			       0 :
+			       pass_unreadable(recording, place, name, place_reason(fd));
 	ret = take_file(recording, place, name, fd, &st, is_given);
 	close(fd);
 	return ret;
@@ -559,6 +568,7 @@ int recording_read_mark6(struct recording *recording)
 	ret = collect(recording);
 	if (ret < 0 || recording->file_count == 0)
 		return ret;
+	recording->info.is_incomplete |= recording->mark6->has_unreadable;
 	ret = recording_has_names(recording);
 	if (ret > 0)
 		ret = recording_fail(

@@ -473,8 +473,10 @@ static int add_left_over(struct recovery *recovery, const struct recording_unuse
 /* Why the blocks of a file don't tell where it may be cut; NULL: they do. */
 static const char *reason_to_doubt_blocks(const struct mark6_file_survey *survey)
 {
-	if (survey->whole_end == 0)
+	if (survey->whole_end == 0 && survey->damage_words[0])
 		return "its file header makes no sense";
+	if (!survey->is_complete)
+		return "it can't be read to its end";
 	if (survey->tail == MARK6_FILE_DAMAGED)
 		return "more bytes than a block follow its last whole block, and no header in them";
 	return NULL;

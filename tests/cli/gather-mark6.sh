@@ -35,6 +35,19 @@ says "d1/scan.mark6: nothing was written to it"
 expect 66 "$gather" scan -o out2 d1 d2/scan.vdif
 says "neither a directory nor a file of a Mark6 set"
 
+# below a target no symbolic link is followed, and a recording of another kind has nothing to do with it
+build
+mv d2/scan.vdif elsewhere
+ln -s ../elsewhere d2/scan.vdif
+expect 1 "$gather" scan -o out3 d1 d2
+says "d2/scan.vdif: is a symbolic link, not used"
+says "4 blocks are missing"
+rm d1/scan.vdif
+cp stream d1/scan.raw
+expect 0 "$gather" scan -o out4 d1 d2
+same stream out4
+says_not "symbolic link"
+
 # out of order within files, an odd number of disks, a block of no packets
 rm -rf d1 d2 d3 out
 for d in 1 2 3; do
