@@ -29,7 +29,8 @@
  *                                       ring_next() (acquire)
  *           ROOM  consumer -> producer  the consumer's reads are over before the block is refilled
  *                                       ring_give_back() (release) / ring_take() (acquire)
- * Proof:    ring.pml models this protocol for spin (make verify); stress_ring checks contents at
+ * Proof:    ring.pml models this protocol for spin (make verify), hold.pml and second.pml what has two
+ *           owners; stress_ring checks contents at
  *           full tilt.
  */
 #ifndef VSIB_RINGBUF_RING_H
