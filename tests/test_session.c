@@ -1145,7 +1145,7 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
-		for (enum shape shape = c % 2; shape < SHAPE_COUNT; shape += 2) { /* each with half of the calls */
+		for (enum shape shape = c % 4; shape < SHAPE_COUNT; shape += 4) { /* stress_disks has the others */
 			struct kit kit;
 			const char *error;
 
@@ -1170,7 +1170,7 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 			kit_close(&kit);
 		}
 	}
-	assert_true(left_count > SHAPE_COUNT);
+	assert_true(left_count > SHAPE_COUNT / 2);
 }
 
 static void a_disk_whose_stall_is_over_takes_part_again(void **state)
