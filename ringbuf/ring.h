@@ -132,7 +132,8 @@ void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last);
 
 /**
  * ring_claim() - the oldest run in a queue
- * @queue: the consumer's own, or RING_RESCUE
+ * @queue: the consumer's own, or RING_RESCUE; another's only when nothing is appended any more: the
+ *         producer would wake that one
  *
  * Thread:   any consumer. Ordering: acquires the put (DATA).
  * Owns:     the caller owns the whole run, now and as it grows, until each block is given back.
