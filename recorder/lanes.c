@@ -463,6 +463,16 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	}
 }
 
+uint32_t lanes_unput_runs(const struct lanes *lanes)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lanes->count; i++)
+		count += lanes->lanes[i].last == RING_NONE &&
+			 (lanes->lanes[i].fill > 0 || i == lanes->current);
+	return count;
+}
+
 void lanes_finish(struct lanes *lanes)
 {
 	for (uint32_t i = 0; i < lanes->count; i++)

@@ -133,6 +133,7 @@ static const char *reason_words(const char *reason)
 		{ "source-error", "the source failed" },
 		{ "last-disk", "no disk was left" },
 		{ "overflow", "the ring was full" },
+		{ "disks-full", "the disks were about to be full" },
 		{ "abort", "aborted by a second signal" },
 	};
 

@@ -474,6 +474,12 @@ void sink_make_room(struct sink *sink, uint64_t end)
 		preallocate_step(sink, end);
 }
 
+uint64_t sink_allocated_bytes(const struct sink *sink)
+{
+	/* relaxed: whose job it was is through, or it is not asked for */
+	return atomic_load_explicit(&sink->allocated, memory_order_relaxed);
+}
+
 bool sink_is_buffered(const struct sink *sink)
 {
 	return sink->fd >= 0 && !sink->is_direct;

@@ -9,6 +9,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/room.h"
 #include "recorder/writer_parts.h"
 
 #define SEGMENT_AGE_NS \
@@ -546,6 +547,7 @@ static bool turn(struct writer *w)
 	} else {
 		is_busy = retreat_turn(w) || is_busy;
 	}
+	room_note(w->disk);
 	atomic_store_explicit(&w->disk->write_started_ns, outbox_writing_since_ns(w->outbox),
 			      memory_order_relaxed);
 	return is_busy;
