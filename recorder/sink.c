@@ -36,6 +36,7 @@ struct sink {
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
 	bool is_part;               /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
+	uint32_t align_bytes;  /* of the open file: of offsets and lengths of direct writes */
 	bool is_direct;        /* of the open file */
 	bool can_direct;       /* of this target, as far as we know */
 	bool can_allocate;
@@ -103,6 +104,28 @@ static int system_rename(const struct sink_io *io, int dir_fd, const char *from,
 	return renameat(dir_fd, from, dir_fd, to);
 }
 
+/* Since Linux 6.1, for some file systems. */
+static int system_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
+{
+	(void)io;
+#ifdef STATX_DIOALIGN
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) < 0)
+		return -1;
+	if (stx.stx_mask & STATX_DIOALIGN) {
+		alignment->memory_bytes = stx.stx_dio_mem_align;
+		alignment->offset_bytes = stx.stx_dio_offset_align;
+		return 0;
+	}
+#else
+	(void)fd;
+	(void)alignment;
+#endif
+	errno = ENODATA;
+	return -1;
+}
+
 const struct sink_io sink_system_io = {
 	.open = system_open,
 	.write = system_write,
@@ -111,6 +134,7 @@ const struct sink_io sink_system_io = {
 	.allocate = system_allocate,
 	.cut = system_cut,
 	.rename = system_rename,
+	.align = system_align,
 };
 
 /* ---- errors ---- */
@@ -325,6 +349,15 @@ static void preallocate_step(struct sink *sink, uint64_t needed)
 		sink->is_stepwise = false; /* don't ask again for this file */
 }
 
+/* From now on, for this target: why is said once. */
+static void give_up_direct(struct sink *sink, const char *why)
+{
+	sink->can_direct = false;
+	if (!sink->note[0])
+		snprintf(sink->note, sizeof(sink->note), "%.500s: %s; buffered writes instead",
+			 sink->config.target->path, why);
+}
+
 static int open_new(struct sink *sink, const char *name)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -335,10 +368,7 @@ static int open_new(struct sink *sink, const char *name)
 		if (fd >= 0 || errno != EINVAL)
 			return fd;
 		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
-		sink->can_direct = false;
-		snprintf(sink->note, sizeof(sink->note),
-			 "%.500s: the file system refuses direct I/O; buffered writes instead",
-			 sink->config.target->path);
+		give_up_direct(sink, "the file system refuses direct I/O");
 	}
 	return sink->io->open(sink->io, dir, name, flags);
 }
@@ -368,6 +398,41 @@ static int open_directory(struct sink *sink)
 	return 0;
 }
 
+/* The rest of the open file is buffered. */
+static void stop_direct(struct sink *sink)
+{
+	int flags = fcntl(sink->fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(sink->fd, F_SETFL, flags & ~O_DIRECT);
+	sink->is_direct = false;
+}
+
+/* What the ring's memory and blocks are good for is LAYOUT_ALIGN. */
+static void learn_alignment(struct sink *sink)
+{
+	struct sink_alignment alignment;
+	char why[128];
+
+	sink->align_bytes = LAYOUT_ALIGN;
+	if (!sink->is_direct || sink->io->align(sink->io, sink->fd, &alignment) < 0)
+		return; /* the first write that is refused will tell */
+	if (alignment.offset_bytes > 0 && LAYOUT_ALIGN % alignment.offset_bytes == 0 &&
+	    alignment.memory_bytes <= LAYOUT_ALIGN) {
+		sink->align_bytes = alignment.offset_bytes;
+		return;
+	}
+	if (alignment.offset_bytes == 0)
+		snprintf(why, sizeof(why), "the file system says that it has no direct I/O");
+	else
+		snprintf(why, sizeof(why),
+			 "direct I/O wants multiples of %" PRIu32 " bytes in the file and %" PRIu32
+			 " in memory, there are %d",
+			 alignment.offset_bytes, alignment.memory_bytes, (int)LAYOUT_ALIGN);
+	stop_direct(sink);
+	give_up_direct(sink, why);
+}
+
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 {
 	char name[LAYOUT_NAME_LEN + 8];
@@ -394,31 +459,23 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	pthread_mutex_lock(&sink->lock);
 	sink->fd = fd;
 	pthread_mutex_unlock(&sink->lock);
+	learn_alignment(sink);
 	/* one endless file, or no space for all of it: in steps */
 	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
 	return 0;
 }
 
-static void stop_direct(struct sink *sink)
-{
-	int flags = fcntl(sink->fd, F_GETFL);
-
-	if (flags >= 0)
-		fcntl(sink->fd, F_SETFL, flags & ~O_DIRECT);
-	sink->is_direct = false;
-}
-
 int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint64_t offset,
 		 bool is_alone, struct sink_piece *piece)
 {
-	size_t padded = round_up(bytes, LAYOUT_ALIGN);
+	size_t padded = round_up(bytes, sink->align_bytes);
 
 	assert(sink->fd >= 0);
-	if (sink->is_direct && (offset % LAYOUT_ALIGN || padded > room)) {
+	if (sink->is_direct && (offset % sink->align_bytes || padded > room)) {
 		/* behind a short piece in mid-file, whose padding lies where this one begins */
 		if (!is_alone)
 			return -EAGAIN;
-		stop_direct(sink); /* the rest of this file is buffered */
+		stop_direct(sink);
 	}
 	piece->data = data;
 	piece->bytes = sink->is_direct ? padded : bytes;
@@ -444,11 +501,7 @@ int sink_continue(struct sink *sink, struct sink_piece *piece, ssize_t result)
 		/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
 		stop_direct(sink);
 		piece->is_direct = false;
-		if (!sink->note[0])
-			snprintf(sink->note, sizeof(sink->note),
-				 "%.500s: direct writes are refused (EINVAL); buffered writes instead",
-				 sink->config.target->path);
-		sink->can_direct = false;
+		give_up_direct(sink, "direct writes are refused (EINVAL)");
 		return 1;
 	}
 	return fail(sink, result < 0 ? (int)-result : ENOSPC, "writing %s/%s at offset %" PRIu64,

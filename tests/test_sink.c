@@ -568,6 +568,65 @@ static void a_disk_that_refuses_direct_writes_gets_buffered_ones(void **state)
 	assert_file("f.001", 8192);
 }
 
+static size_t prepared_bytes(size_t bytes)
+{
+	struct sink_piece piece;
+
+	assert_int_equal(sink_prepare(sink, data, bytes, ROOM, 0, true, &piece), 0);
+	assert_true(piece.is_direct);
+	return piece.bytes;
+}
+
+static void a_tail_is_padded_as_the_file_system_wants_it(void **state)
+{
+	static const uint32_t told[] = { 1, 512, 4096 };
+
+	(void)state;
+	renew_disk();
+	open_sink(20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_int_equal(prepared_bytes(5000), 8192); /* it doesn't tell */
+	sink_abandon_file(sink);
+	disk.tells_alignment = true;
+	disk.alignment.memory_bytes = 4096;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		disk.alignment.offset_bytes = told[i];
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		assert_int_equal(prepared_bytes(5000), (5000 + told[i] - 1) / told[i] * told[i]);
+		sink_abandon_file(sink);
+	}
+	assert_string_equal(sink_note(sink), "");
+}
+
+static void where_more_alignment_is_wanted_than_ours_writes_are_buffered(void **state)
+{
+	static const struct {
+		struct sink_alignment wanted;
+		const char *says;
+	} cases[] = {
+		{ { 4096, 8192 }, "multiples of 8192 bytes in the file" },
+		{ { 65536, 512 }, "65536 in memory" },
+		{ { 512, 1536 }, "multiples of 1536 bytes" },
+		{ { 0, 0 }, "has no direct I/O" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		renew_disk();
+		disk.tells_alignment = true;
+		disk.alignment = cases[i].wanted;
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		assert_true(sink_is_buffered(sink));
+		assert_string_equal(sink_io_name(sink), "buffered");
+		assert_non_null(strstr(sink_note(sink), cases[i].says));
+		write_piece(0, 5000);
+		finish();
+		assert_file("f.000", 5000);
+		assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+	}
+}
+
 static void a_disk_without_preallocation_works(void **state)
 {
 	(void)state;
@@ -817,6 +876,8 @@ int main(void)
 		TEST(a_file_too_large_is_an_error_and_no_signal),
 		TEST(short_writes_and_interruptions_are_continued),
 		TEST(a_disk_that_refuses_direct_writes_gets_buffered_ones),
+		TEST(a_tail_is_padded_as_the_file_system_wants_it),
+		TEST(where_more_alignment_is_wanted_than_ours_writes_are_buffered),
 		TEST(a_disk_without_preallocation_works),
 		TEST(a_file_larger_than_the_free_space_is_preallocated_in_steps),
 		TEST(a_step_that_fails_is_the_last),
