@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,8 +24,7 @@
 struct sink {
 	struct sink_config config; /* constant */
 	const struct sink_io *io;  /* constant */
-	pthread_mutex_t lock; /* guards fd against the keeper's sync while it changes, and the syncs' error */
-	int fd;               /* -1 = no file */
+	int fd;                    /* -1 = no file */
 	int directory_fd; /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
@@ -44,7 +42,7 @@ struct sink {
 	_Atomic int sync_error; /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
-	char error[SINK_ERROR_LEN]; /* of anything else; the writer writes */
+	char error[SINK_ERROR_LEN];     /* of anything else; who has the file in hand writes */
 };
 
 /* ---- the system's calls ---- */
@@ -165,13 +163,10 @@ static int fail(struct sink *sink, int code, const char *format, ...)
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/*
- * Called with the lock held. The first one is kept: what was written before it is not safe, and
- * never will be.
- */
+/* The first one is kept: what was written before it is not safe, and never will be. */
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 {
-	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
+	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* our own */
 	va_list ap;
 
 	if (kept < 0)
@@ -213,7 +208,6 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
 	sink->keeps_promises = keeps_promises(config->target);
-	pthread_mutex_init(&sink->lock, NULL);
 	return 0;
 }
 
@@ -224,7 +218,6 @@ void sink_close(struct sink *sink)
 	sink_leave_file(sink);
 	if (sink->directory_fd >= 0 && sink->directory_fd != sink->config.target->dir_fd)
 		close(sink->directory_fd);
-	pthread_mutex_destroy(&sink->lock);
 	free(sink);
 }
 
@@ -260,20 +253,12 @@ static const char *present_name(const struct sink *sink, char *buf)
 	return buf;
 }
 
-/* Called with the lock held. */
-static void close_fd(struct sink *sink)
+static void close_file(struct sink *sink)
 {
 	if (sink->fd >= 0)
 		close(sink->fd);
 	sink->fd = -1;
 	sink->is_entry_durable = false;
-}
-
-static void close_file(struct sink *sink)
-{
-	pthread_mutex_lock(&sink->lock);
-	close_fd(sink);
-	pthread_mutex_unlock(&sink->lock);
 }
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
@@ -456,9 +441,7 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	if (fd < 0)
 		return fail(sink, errno, "can't create %s/%s", sink->config.target->path, name);
 	sink->is_direct = sink->can_direct;
-	pthread_mutex_lock(&sink->lock);
 	sink->fd = fd;
-	pthread_mutex_unlock(&sink->lock);
 	learn_alignment(sink);
 	/* one endless file, or no space for all of it: in steps */
 	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
@@ -572,7 +555,6 @@ int sink_fd(const struct sink *sink)
 	return sink->fd;
 }
 
-/* These are called with the lock held. */
 static int sync_data(struct sink *sink)
 {
 	while (sink->io->sync(sink->io, sink->fd) < 0)
@@ -606,27 +588,19 @@ static int sync_open_file(struct sink *sink)
 
 int sink_sync(struct sink *sink)
 {
-	int ret;
+	/* relaxed: our own; a sync that failed is not tried again, to be told that all is well */
+	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
 
-	pthread_mutex_lock(&sink->lock);
-	/*
-	 * relaxed, but under the lock: who waited here for a sync that failed must not try again
-	 * and be told that all is well
-	 */
-	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
-	if (ret == 0)
-		ret = sync_open_file(sink);
-	pthread_mutex_unlock(&sink->lock);
-	return ret;
+	return kept < 0 ? kept : sync_open_file(sink);
 }
 
 /*
- * The true size, and all of it on the disk. Called with the lock held. The size is set whatever
- * became of earlier syncs: that promises nothing, and nobody wants the zeros behind the end.
+ * The true size, and all of it on the disk. The size is set whatever became of earlier syncs: that
+ * promises nothing, and nobody wants the zeros behind the end.
  */
 static int seal(struct sink *sink)
 {
-	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
+	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* our own */
 
 	if (sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0 && ret == 0)
 		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes",
@@ -637,7 +611,6 @@ static int seal(struct sink *sink)
 	return sink->is_part ? sync_data(sink) : sync_open_file(sink);
 }
 
-/* Called with the lock held. */
 static int give_name(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
@@ -659,17 +632,11 @@ int sink_finish_file(struct sink *sink)
 	if (sink->fd < 0)
 		return atomic_load_explicit(&sink->sync_error,
 					    memory_order_relaxed); /* the caller has the sentence already */
-	/*
-	 * in one go: a keeper that finds no file open believes that all of it is on the disk, its
-	 * name too
-	 */
-	pthread_mutex_lock(&sink->lock);
 	ret = seal(sink);
 	if (ret == 0 && sink->is_part)
 		ret = give_name(sink);
 	if (ret == 0)
-		close_fd(sink);
-	pthread_mutex_unlock(&sink->lock);
+		close_file(sink);
 	return ret;
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -780,38 +779,6 @@ static void a_file_has_its_true_size_also_after_a_failed_sync(void **state)
 	}
 }
 
-static void *sync_it(void *arg)
-{
-	int *result = arg;
-
-	*result = sink_sync(sink);
-	return NULL;
-}
-
-/* The kernel tells an error once: of two that sync at the same time, the second must not be told that all is well. */
-static void of_two_syncs_at_once_both_get_the_error(void **state)
-{
-	int result = 0, own;
-	pthread_t thread;
-
-	(void)state;
-	for (uint64_t i = 0; i < 10; i++) {
-		renew_disk();
-		disk.delay_ns[FAKE_SYNC] = 5000000;
-		fake_disk_fail(&disk, FAKE_SYNC, 1, 1, EIO);
-		open_sink(20000, true, &disk.io);
-		assert_int_equal(sink_begin_file(sink, i, 0), 0);
-		write_piece(0, 4096);
-		assert_int_equal(pthread_create(&thread, NULL, sync_it, &result), 0);
-		own = i % 2 ? sink_finish_file(sink) : sink_sync(sink);
-		pthread_join(thread, NULL);
-		assert_int_equal(own, -EIO);
-		assert_int_equal(result, -EIO);
-		assert_int_equal(disk.calls[FAKE_SYNC], 1);
-		sink_leave_file(sink);
-	}
-}
-
 /* ---- no files ---- */
 
 static void null_has_no_files_and_stdout_is_a_stream(void **state)
@@ -886,7 +853,6 @@ int main(void)
 		TEST(a_failed_sync_is_never_repeated_into_a_success),
 		TEST(whatever_fails_in_finishing_is_kept),
 		TEST(a_file_has_its_true_size_also_after_a_failed_sync),
-		TEST(of_two_syncs_at_once_both_get_the_error),
 		TEST(null_has_no_files_and_stdout_is_a_stream),
 		TEST(a_full_disk_keeps_what_fitted), /* last: it leaves the common name space */
 	};
