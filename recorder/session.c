@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/descriptors.h"
 #include "recorder/existing.h"
 #include "recorder/keeper.h"
 #include "recorder/lanes.h"
@@ -311,6 +312,8 @@ static int check_room(struct session *session, struct refusal *refusal)
 
 static int check_config(const struct session_config *config, struct refusal *refusal)
 {
+	char error[256];
+
 	if (!config->source_name)
 		return refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
 	if (config->target_count == 0)
@@ -319,6 +322,8 @@ static int check_config(const struct session_config *config, struct refusal *ref
 	if (config->target_count > TARGET_MAX)
 		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
 			      config->target_count, TARGET_MAX);
+	if (descriptors_check(config->target_count, error, sizeof(error)) < 0)
+		return refuse(refusal, EX_CONFIG, -EMFILE, "%s", error);
 	return 0;
 }
 
