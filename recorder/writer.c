@@ -174,7 +174,7 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 		outbox_end(file);
 	if (is_finish && w->accepted_file == file)
 		w->accepted_file = NULL;
-	w->synced_ns = units_monotonic_ns();
+	w->synced_ns = w->now_ns;
 }
 
 struct promise writer_pop_promise(struct writer *w)
@@ -451,15 +451,13 @@ static bool write_some(struct writer *w)
 static void sync_now_and_then(struct writer *w)
 {
 	struct disk *disk = w->disk;
-	int64_t now;
 
 	if (w->session->plan.is_held || !w->accepted_file)
 		return;
-	now = units_monotonic_ns();
-	if (segmenter_age_ns(disk->segmenter, now) > SEGMENT_AGE_NS)
+	if (segmenter_age_ns(disk->segmenter, w->now_ns) > SEGMENT_AGE_NS)
 		segmenter_close(disk->segmenter);
 	if (w->promise_count > 0 || segmenter_pending(disk->segmenter) == 0 ||
-	    now - w->synced_ns < SYNC_NS)
+	    w->now_ns - w->synced_ns < SYNC_NS)
 		return;
 	writer_promise(w, w->accepted_file, false, RING_NONE);
 	writer_keep_promises(w);
@@ -517,7 +515,7 @@ static void follow_reader(const struct disk *disk)
 static void wait_for_news(struct writer *w, uint32_t ticket)
 {
 	struct disk *disk = w->disk;
-	int64_t until = units_monotonic_ns() + IDLE_NS;
+	int64_t until = w->now_ns + IDLE_NS;
 
 	atomic_store_explicit(&disk->waits_behind, waiting_behind(w), memory_order_relaxed);
 	if (disk->target.kind == TARGET_NULL)
@@ -533,6 +531,7 @@ static bool turn(struct writer *w)
 {
 	bool is_busy = outbox_take(w->outbox);
 
+	w->now_ns = units_monotonic_ns();
 	if (w->mode == WRITER_WORKS) {
 		is_busy = writer_keep_promises(w) || is_busy; /* what has come good stays good */
 		retreat_look(w);
