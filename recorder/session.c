@@ -173,7 +173,7 @@ static size_t table_bytes(const struct session *session)
 	uint64_t queues = (session->disk_count + UINT64_C(1)) * 2 * 16;
 	uint64_t label = (label_bytes(plan) + 63) / 64 * 64;
 
-	return plan->block_count * (queues + label + 16) + plan->block_bytes +
+	return plan->block_count * (queues + label + 32) + plan->block_bytes +
 	       session->disk_count * segmenter_bytes();
 }
 

@@ -28,6 +28,7 @@ struct block {
 	_Atomic uint32_t next_in_run; /* RING_NONE, RING_END or a block; the producer writes */
 	_Atomic uint32_t owner_count; /* give-backs until it is free; who has the block writes */
 	size_t bytes;                 /* used bytes; the producer writes before the put */
+	uint64_t run_number;          /* of the run it belongs to, from 1 on; the producer alone */
 };
 
 struct wake {
@@ -52,8 +53,8 @@ struct ring {
 	struct queue **queues;    /* [queue_count] is the rescue queue */
 	struct sleeper *sleepers; /* [queue_count] is the producer's */
 
-	/* written once, by whoever hands over or rescues first */
-	_Atomic bool has_rescued; /* runs may be owned by somebody else than they were put to */
+	/* whoever hands over or rescues sets it, the producer takes it back; rare */
+	_Atomic bool has_moved; /* runs may be owned by somebody else than they were put to */
 
 	/* consumers write */
 	alignas(CACHE_LINE) _Atomic uint64_t free_top;
@@ -66,6 +67,8 @@ struct ring {
 	_Atomic uint64_t high_water_bytes;
 	_Atomic int64_t high_water_ns;
 	struct wake *wakes; /* a consumer; nobody else looks */
+	uint64_t run_count; /* put; nobody else looks */
+	uint64_t moved_run_number; /* runs up to this one may be anybody's; nobody else looks */
 };
 
 static size_t round_to_lines(size_t bytes)
@@ -267,37 +270,38 @@ static void wake_consumers(struct ring *ring)
 }
 
 /*
- * Producer: tell the owner of a run that it has grown. The owner is the consumer it was put to,
- * unless runs have been rescued: then anybody. The order of has_rescued against the chain must be
- * the same for all threads (seq_cst here, in ring_append(), ring_next() and ring_hand_over()):
- * either we see the flag and wake everybody, or the new owner, who looks at the chain after the
- * flag was set, sees the block.
+ * Producer: whose is this run now? The consumer's it was put to; or, when runs have been handed over
+ * since it was put, anybody's. The order of has_moved against the chain must be the same for all threads
+ * (seq_cst here, in ring_append(), ring_end_run(), ring_next() and ring_hand_over()): either we see the
+ * flag and wake everybody, or the new owner, who looks at the chain after the flag was set, sees the
+ * block. Whatever was handed over before the flag is taken back was put before: it has a number up to
+ * run_count, and is anybody's until it ends.
  */
-static void wake_owner(struct ring *ring, uint32_t queue)
+static bool is_anybodys(struct ring *ring, uint32_t queue, uint64_t run_number)
 {
-	if (queue == RING_RESCUE || atomic_load_explicit(&ring->has_rescued, memory_order_seq_cst))
-		wake_consumers(ring);
-	else
-		bell_ring(bell_of(ring, queue));
+	if (atomic_load_explicit(&ring->has_moved, memory_order_seq_cst)) {
+		atomic_store_explicit(&ring->has_moved, false, memory_order_seq_cst);
+		ring->moved_run_number = ring->run_count;
+	}
+	return queue == RING_RESCUE || run_number <= ring->moved_run_number;
 }
 
-/* Producer: as wake_owner(), but not for every block: see ring_flush(). */
+/* Producer: not for every block, see ring_flush(). */
 static void wake_soon(struct ring *ring, uint32_t queue)
 {
-	struct wake *wake;
+	struct wake *wake = &ring->wakes[queue];
 	int64_t now;
 
-	if (queue == RING_RESCUE || ring->wake_blocks <= 1) {
-		wake_owner(ring, queue);
+	if (ring->wake_blocks <= 1) {
+		bell_ring(bell_of(ring, queue));
 		return;
 	}
-	wake = &ring->wakes[queue];
 	now = monotonic_ns();
 	if (++wake->block_count < ring->wake_blocks && now - wake->woken_ns < RING_WAKE_NS)
 		return;
 	wake->block_count = 0;
 	wake->woken_ns = now;
-	wake_owner(ring, queue);
+	bell_ring(bell_of(ring, queue));
 }
 
 void ring_flush(struct ring *ring)
@@ -306,7 +310,7 @@ void ring_flush(struct ring *ring)
 		if (ring->wakes[i].block_count == 0)
 			continue;
 		ring->wakes[i].block_count = 0;
-		wake_owner(ring, i);
+		bell_ring(bell_of(ring, i));
 	}
 }
 
@@ -328,28 +332,41 @@ static void fill_block(struct ring *ring, uint32_t block, size_t bytes, bool is_
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last)
 {
 	fill_block(ring, block, bytes, is_last);
-	if (queue == RING_RESCUE)
-		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	ring->blocks[block].run_number = ++ring->run_count;
 	queue_put(queue_of(ring, queue), block); /* DATA, first half */
-	wake_soon(ring, queue);
+	if (queue == RING_RESCUE)
+		wake_consumers(ring);
+	else
+		wake_soon(ring, queue);
 }
 
 void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
 		 bool is_last)
 {
+	uint64_t run_number = ring->blocks[previous].run_number;
+
 	fill_block(ring, block, bytes, is_last);
+	ring->blocks[block].run_number = run_number;
 	/*
 	 * DATA, first half: the block is whole before it is seen in the chain; seq_cst for
-	 * wake_owner()
+	 * is_anybodys()
 	 */
 	atomic_store_explicit(&ring->blocks[previous].next_in_run, block, memory_order_seq_cst);
-	wake_soon(ring, queue);
+	if (is_anybodys(ring, queue, run_number))
+		wake_consumers(ring);
+	else
+		wake_soon(ring, queue);
 }
 
 void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last)
 {
+	uint64_t run_number = ring->blocks[last].run_number;
+
 	atomic_store_explicit(&ring->blocks[last].next_in_run, RING_END, memory_order_seq_cst);
-	wake_owner(ring, queue);
+	if (is_anybodys(ring, queue, run_number))
+		wake_consumers(ring);
+	else
+		bell_ring(bell_of(ring, queue));
 }
 
 uint32_t ring_claim(struct ring *ring, uint32_t queue)
@@ -361,7 +378,7 @@ uint32_t ring_claim(struct ring *ring, uint32_t queue)
 
 uint32_t ring_next(const struct ring *ring, uint32_t block)
 {
-	/* DATA, second half: the block named here is whole; seq_cst for wake_owner() */
+	/* DATA, second half: the block named here is whole; seq_cst for is_anybodys() */
 	return atomic_load_explicit(&ring->blocks[block].next_in_run, memory_order_seq_cst);
 }
 
@@ -401,9 +418,9 @@ void ring_hand_over(struct ring *ring, uint32_t first)
 {
 	/*
 	 * before the put, so that whoever claims the run looks at its chain after this; see
-	 * wake_owner()
+	 * is_anybodys()
 	 */
-	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	atomic_store_explicit(&ring->has_moved, true, memory_order_seq_cst);
 	queue_put(queue_of(ring, RING_RESCUE), first);
 	wake_consumers(ring);
 }
