@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/write_all.h"
 
 /* Lines are kept in pieces of this size until every journal has them. */
 #define PIECE_BYTES ((size_t)64 << 10)
@@ -332,15 +333,13 @@ int journal_flush(struct journal *journal, unsigned target)
 		return -EBADF;
 	reserve(copy);
 	while ((len = next_bytes(journal, copy, &text)) > 0) {
-		ssize_t n = write(copy->fd, text, len);
+		int ret = write_all(copy->fd, text, len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return give_up(journal, target, -errno);
+		if (ret < 0)
+			return give_up(journal, target, ret);
 		is_changed = true;
 		pthread_mutex_lock(&journal->lock);
-		copy->written += (uint64_t)n;
+		copy->written += len;
 		trim(journal);
 		pthread_mutex_unlock(&journal->lock);
 	}

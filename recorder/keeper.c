@@ -7,6 +7,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/room.h"
 #include "recorder/state.h"
 
 /* A journal that fails is closed for good: told once. The others go on, and say so too. */
@@ -17,15 +18,6 @@ static void keep_journal(struct disk *disk)
 	if (ret < 0 && ret != -EBADF)
 		session_warn(disk->session, "the journal on %s can't be written any more: %s",
 			     disk->target.path, strerror(-ret));
-}
-
-static void look_at_room(struct disk *disk)
-{
-	uint64_t free_bytes, total_bytes;
-
-	if (target_room(&disk->target, &free_bytes, &total_bytes) == 0 &&
-	    disk->target.kind == TARGET_DIRECTORY)
-		atomic_store_explicit(&disk->free_bytes, free_bytes, memory_order_relaxed);
 }
 
 void *keeper_main(void *arg)
@@ -41,8 +33,8 @@ void *keeper_main(void *arg)
 		uint32_t ticket = bell_listen(&disk->keeper_bell);
 
 		has_end_line = atomic_load_explicit(&session->has_end_line, memory_order_acquire);
+		room_look(disk);
 		keep_journal(disk);
-		look_at_room(disk);
 		if (!has_end_line)
 			bell_sleep(&disk->keeper_bell, ticket, units_monotonic_ns() + KEEPER_NS);
 	} while (!has_end_line);

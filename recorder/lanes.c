@@ -383,8 +383,13 @@ static void begin_run(struct session *session, const struct lane *lane, bool is_
 	rescue_if_left(session, lane->second_disk);
 }
 
-/* The second owner of a run is told that it goes on, or ends; when anybody may have it the ring does that. */
-static void wake_second(const struct session *session, const struct lane *lane)
+/* Whom to tell that the run goes on, or ends: anybody, when anybody may have one of its copies. */
+static uint32_t first_owner(const struct lane *lane)
+{
+	return lane->second_disk == RING_RESCUE ? RING_RESCUE : lane->disk;
+}
+
+static void wake_second_owner(const struct session *session, const struct lane *lane)
 {
 	if (is_disk(lane->second_disk))
 		ring_wake(session->ring, lane->second_disk);
@@ -416,8 +421,9 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	if (lane->last == RING_NONE) {
 		begin_run(session, lane, is_last);
 	} else {
-		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
-		wake_second(session, lane);
+		ring_append(session->ring, first_owner(lane), lane->last, lane->block, lane->fill,
+			    is_last);
+		wake_second_owner(session, lane);
 	}
 	if (session->disks[0].target.kind == TARGET_NULL) /* which stands alone */
 		disk_drop(&session->disks[0]);
@@ -437,8 +443,8 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 		ring_give_back(ring, lane->block);
 	lane->block = RING_NONE;
 	if (lane->last != RING_NONE) {
-		ring_end_run(ring, lane->disk, lane->last);
-		wake_second(lanes->session, lane);
+		ring_end_run(ring, first_owner(lane), lane->last);
+		wake_second_owner(lanes->session, lane);
 	}
 	lane->last = RING_NONE;
 }
@@ -649,6 +655,18 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
 		turn(lanes);
 	}
+}
+
+uint32_t lanes_unput_runs(const struct lanes *lanes)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lanes->count; i++)
+		count += lanes->lanes[i].last == RING_NONE &&
+			 (lanes->lanes[i].fill > 0 || i == lanes->current);
+	if (lanes->session->plan.has_second)
+		count *= 2;
+	return count + (lanes->parity && lanes->parity->last == RING_NONE);
 }
 
 void lanes_finish(struct lanes *lanes)

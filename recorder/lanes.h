@@ -44,6 +44,9 @@ size_t lanes_room(struct lanes *lanes, void **data);
  */
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns);
 
+/** lanes_unput_runs() - runs of which no block is put yet: begun, or begun by the next byte */
+uint32_t lanes_unput_runs(const struct lanes *lanes);
+
 /**
  * lanes_finish() - the stream is over: hands on blocks that are filled in part and ends every run
  */

@@ -390,6 +390,17 @@ uint64_t outbox_file_bytes(const struct outbox_file *file)
 	return file->accepted;
 }
 
+uint64_t outbox_file_space(const struct outbox_file *file)
+{
+	uint64_t allocated = sink_allocated_bytes(file->sink);
+
+	if ((file->job != JOB_NONE && file->job != JOB_SYNC && file->job != JOB_FINISH) ||
+	    (file->job == JOB_FINISH && allocated > file->accepted) ||
+	    (file->is_tended && file->room_end))
+		return OUTBOX_SPACE_CHANGES;
+	return allocated > file->accepted ? allocated : file->accepted;
+}
+
 void outbox_end(struct outbox_file *file)
 {
 	file->is_ending = true;

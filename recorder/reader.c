@@ -8,6 +8,7 @@
 
 #include "drivers/units.h"
 #include "recorder/lanes.h"
+#include "recorder/room.h"
 #include "recorder/state.h"
 
 #define TURN_NS \
@@ -117,6 +118,11 @@ static bool may_go_on(struct reader *r)
 	}
 	if (units_monotonic_ns() >= r->deadline_ns) {
 		session_stop(session, STOP_DURATION);
+		return false;
+	}
+	if (!room_is_left(session, lanes_unput_runs(r->lanes))) {
+		room_tell(session);
+		session_stop(session, STOP_DISKS_FULL);
 		return false;
 	}
 	return true;

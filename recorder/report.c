@@ -16,6 +16,7 @@
 #include "recorder/disk.h"
 #include "recorder/outbox.h"
 #include "recorder/version.h"
+#include "recorder/write_all.h"
 
 #define TEXT_GAPS 20 /* gaps listed in the text report */
 
@@ -157,6 +158,7 @@ static const char *reason_words(const char *reason)
 		{ "source-error", "the source failed" },
 		{ "last-disk", "no disk was left" },
 		{ "overflow", "the ring was full" },
+		{ "disks-full", "the disks were about to be full" },
 		{ "abort", "aborted by a second signal" },
 	};
 
@@ -452,21 +454,6 @@ int report_prepare(struct report_file *file, const char *path)
 	return 0;
 }
 
-static int write_whole(int fd, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int report_json(struct report_file *file, const struct session *session)
 {
 	json_t *report;
@@ -480,9 +467,9 @@ int report_json(struct report_file *file, const struct session *session)
 	json_decref(report);
 	if (!dump)
 		return -ENOMEM;
-	ret = write_whole(file->fd < 0 ? STDOUT_FILENO : file->fd, dump, strlen(dump));
+	ret = write_all(file->fd < 0 ? STDOUT_FILENO : file->fd, dump, strlen(dump));
 	if (ret == 0)
-		ret = write_whole(file->fd < 0 ? STDOUT_FILENO : file->fd, "\n", 1);
+		ret = write_all(file->fd < 0 ? STDOUT_FILENO : file->fd, "\n", 1);
 	free(dump);
 	if (file->fd < 0)
 		return ret;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "drivers/units.h"
 #include "recorder/disk.h"
 #include "recorder/writer_parts.h"
 
@@ -327,7 +326,7 @@ static bool is_stuck(const struct writer *w)
 
 	if (since == 0 || !session->plan.is_held || session->config.disk_timeout_ns == 0)
 		return false;
-	still = units_monotonic_ns() - since;
+	still = w->now_ns - since;
 	return still > session->config.disk_timeout_ns ||
 	       (still > PRESSED_NS && session->can_drop &&
 		ring_free_count(w->ring) < ring_block_count(w->ring) / PRESSED_SHARE);
@@ -349,7 +348,7 @@ void retreat_look(struct writer *w)
 			stand(w, GAP_DISK);
 	} else if (is_stuck(w)) {
 		snprintf(text, sizeof(text), "%.80s has not moved for %.1f s", w->disk->target.path,
-			 (double)(units_monotonic_ns() - outbox_since_ns(w->outbox)) / 1e9);
+			 (double)(w->now_ns - outbox_since_ns(w->outbox)) / 1e9);
 		if (disk_stick(w->disk, text))
 			leave(w);
 	}
@@ -370,8 +369,8 @@ bool retreat_is_through(struct writer *w)
 	if (outbox_is_idle(w->outbox))
 		return true;
 	if (w->through_ns == 0)
-		w->through_ns = units_monotonic_ns();
-	return units_monotonic_ns() - w->through_ns > GRACE_NS;
+		w->through_ns = w->now_ns;
+	return w->now_ns - w->through_ns > GRACE_NS;
 }
 
 /* ---- given up ---- */
@@ -431,7 +430,7 @@ void retreat_give_up(struct writer *w)
 	if (w->mode == WRITER_LEAVES)
 		return; /* the others have all of it */
 	w->cause = writer_is_aborting(w) ? GAP_ABORTED : GAP_DISK;
-	still = outbox_is_idle(w->outbox) ? 0 : units_monotonic_ns() - outbox_since_ns(w->outbox);
+	still = outbox_is_idle(w->outbox) ? 0 : w->now_ns - outbox_since_ns(w->outbox);
 	/* who is aborted need not be stuck to be in the middle of something */
 	if (!outbox_is_idle(w->outbox) && (w->cause == GAP_DISK || still > GRACE_NS)) {
 		snprintf(text, sizeof(text), "what it was asked last is held by the kernel for %.1f s",

@@ -18,11 +18,13 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/descriptors.h"
 #include "recorder/existing.h"
 #include "recorder/keeper.h"
 #include "recorder/lanes.h"
 #include "recorder/outbox.h"
 #include "recorder/reader.h"
+#include "recorder/room.h"
 #include "recorder/version.h"
 #include "recorder/writer.h"
 
@@ -116,6 +118,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 				      config->targets[i], config->targets[i]);
 		disk->total_bytes = disk->target.total_bytes;
 		atomic_init(&disk->free_bytes, disk->target.free_bytes);
+		atomic_init(&disk->capacity_bytes, ROOM_UNKNOWN);
 		atomic_init(&disk->waits_behind, RING_END);
 		bell_init(&disk->keeper_bell);
 		targets[i] = disk->target;
@@ -169,7 +172,7 @@ static size_t table_bytes(const struct session *session)
 	uint64_t queues = (session->disk_count + UINT64_C(1)) * 2 * 16;
 	uint64_t label = (label_bytes(plan) + 63) / 64 * 64;
 
-	return plan->block_count * (queues + label + 16) + plan->block_bytes +
+	return plan->block_count * (queues + label + 32) + plan->block_bytes +
 	       session->disk_count * segmenter_bytes();
 }
 
@@ -299,6 +302,22 @@ static int name_files(struct session *session, struct refusal *refusal)
 	return 0;
 }
 
+/* With runs that go whole to one disk, one must fit somewhere; else the stream would end as it begins. */
+static int check_run_room(struct session *session, struct refusal *refusal)
+{
+	uint64_t run_bytes = room_run_bytes(session), free_bytes = 0;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (session->disks[i].target.free_bytes > free_bytes)
+			free_bytes = session->disks[i].target.free_bytes;
+	if (free_bytes >= run_bytes)
+		return 0;
+	return refuse(refusal, EX_CANTCREAT, -ENOSPC,
+		      "no target has room for a piece of %" PRIu64 " bytes: the largest is %" PRIu64
+		      " bytes free; a smaller --chunk or --ring makes smaller pieces",
+		      run_bytes, free_bytes);
+}
+
 /* A disk that is full already; with --force its old recording may be what fills it. */
 static int check_room(struct session *session, struct refusal *refusal)
 {
@@ -313,11 +332,13 @@ static int check_room(struct session *session, struct refusal *refusal)
 			      target->path, strerror(ENOSPC), target->free_bytes,
 			      session->plan.block_bytes);
 	}
-	return 0;
+	return session->config.use_force ? 0 : check_run_room(session, refusal);
 }
 
 static int check_config(const struct session_config *config, struct refusal *refusal)
 {
+	char error[256];
+
 	if (!config->source_name)
 		return refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
 	if (config->target_count == 0)
@@ -326,6 +347,8 @@ static int check_config(const struct session_config *config, struct refusal *ref
 	if (config->target_count > TARGET_MAX)
 		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
 			      config->target_count, TARGET_MAX);
+	if (descriptors_check(config->target_count, error, sizeof(error)) < 0)
+		return refuse(refusal, EX_CONFIG, -EMFILE, "%s", error);
 	return 0;
 }
 
@@ -717,6 +740,8 @@ int session_arm(struct session *session, struct refusal *refusal)
 		session_discard(session);
 		return ret;
 	}
+	for (unsigned i = 0; i < session->disk_count; i++) /* of old recordings nothing is left */
+		room_look(&session->disks[i]);
 	/* the clock starts here: what was before is set-up */
 	session->armed_ns = units_monotonic_ns();
 	session->armed_utc_ns = units_realtime_ns();

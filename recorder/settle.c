@@ -23,8 +23,9 @@ static const char *const outcome_names[] = { "complete", "loss", "degraded", "st
 
 const char *session_reason_name(const struct session *session)
 {
-	static const char *const names[] = { "none",       "signal",       "duration",  "bytes",
-					     "source-end", "source-error", "last-disk", "overflow" };
+	static const char *const names[] = { "none",      "signal",     "duration",
+					     "bytes",     "source-end", "source-error",
+					     "last-disk", "overflow",   "disks-full" };
 
 	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return "abort";
@@ -330,13 +331,14 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	if (session->error[0] ||
 	    atomic_load_explicit(&session->usable_count, memory_order_acquire) == 0 ||
 	    reason == STOP_SOURCE_ERROR || reason == STOP_LAST_DISK || reason == STOP_OVERFLOW ||
+	    reason == STOP_DISKS_FULL ||
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ||
 	    was_limit_missed(session))
 		outcome = OUTCOME_STOPPED;
 	if (account_stream_bytes(account) == 0)
 		outcome = OUTCOME_STOPPED;
 	*exit_status = outcome == OUTCOME_COMPLETE ? 0 : outcome == OUTCOME_STOPPED ? 2 : 1;
-	if (account_stream_bytes(account) == 0 && reason != STOP_LAST_DISK)
+	if (account_stream_bytes(account) == 0 && reason != STOP_LAST_DISK && reason != STOP_DISKS_FULL)
 		*exit_status = EX_NOINPUT;
 	return outcome;
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,8 +24,7 @@
 struct sink {
 	struct sink_config config; /* constant */
 	const struct sink_io *io;  /* constant */
-	pthread_mutex_t lock; /* guards fd against the keeper's sync while it changes, and the syncs' error */
-	int fd;               /* -1 = no file */
+	int fd;                    /* -1 = no file */
 	int directory_fd; /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
@@ -36,6 +34,7 @@ struct sink {
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
 	bool is_part;               /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
+	uint32_t align_bytes;  /* of the open file: of offsets and lengths of direct writes */
 	bool is_direct;        /* of the open file */
 	bool can_direct;       /* of this target, as far as we know */
 	bool can_allocate;
@@ -43,7 +42,7 @@ struct sink {
 	_Atomic int sync_error; /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
-	char error[SINK_ERROR_LEN]; /* of anything else; the writer writes */
+	char error[SINK_ERROR_LEN];     /* of anything else; who has the file in hand writes */
 };
 
 /* ---- the system's calls ---- */
@@ -103,6 +102,28 @@ static int system_rename(const struct sink_io *io, int dir_fd, const char *from,
 	return renameat(dir_fd, from, dir_fd, to);
 }
 
+/* Since Linux 6.1, for some file systems. */
+static int system_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
+{
+	(void)io;
+#ifdef STATX_DIOALIGN
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) < 0)
+		return -1;
+	if (stx.stx_mask & STATX_DIOALIGN) {
+		alignment->memory_bytes = stx.stx_dio_mem_align;
+		alignment->offset_bytes = stx.stx_dio_offset_align;
+		return 0;
+	}
+#else
+	(void)fd;
+	(void)alignment;
+#endif
+	errno = ENODATA;
+	return -1;
+}
+
 const struct sink_io sink_system_io = {
 	.open = system_open,
 	.write = system_write,
@@ -111,6 +132,7 @@ const struct sink_io sink_system_io = {
 	.allocate = system_allocate,
 	.cut = system_cut,
 	.rename = system_rename,
+	.align = system_align,
 };
 
 /* ---- errors ---- */
@@ -141,13 +163,10 @@ static int fail(struct sink *sink, int code, const char *format, ...)
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/*
- * Called with the lock held. The first one is kept: what was written before it is not safe, and
- * never will be.
- */
+/* The first one is kept: what was written before it is not safe, and never will be. */
 static int fail_sync(struct sink *sink, int code, const char *format, ...)
 {
-	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
+	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* our own */
 	va_list ap;
 
 	if (kept < 0)
@@ -189,7 +208,6 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
 	sink->keeps_promises = keeps_promises(config->target);
-	pthread_mutex_init(&sink->lock, NULL);
 	return 0;
 }
 
@@ -200,7 +218,6 @@ void sink_close(struct sink *sink)
 	sink_leave_file(sink);
 	if (sink->directory_fd >= 0 && sink->directory_fd != sink->config.target->dir_fd)
 		close(sink->directory_fd);
-	pthread_mutex_destroy(&sink->lock);
 	free(sink);
 }
 
@@ -236,20 +253,12 @@ static const char *present_name(const struct sink *sink, char *buf)
 	return buf;
 }
 
-/* Called with the lock held. */
-static void close_fd(struct sink *sink)
+static void close_file(struct sink *sink)
 {
 	if (sink->fd >= 0)
 		close(sink->fd);
 	sink->fd = -1;
 	sink->is_entry_durable = false;
-}
-
-static void close_file(struct sink *sink)
-{
-	pthread_mutex_lock(&sink->lock);
-	close_fd(sink);
-	pthread_mutex_unlock(&sink->lock);
 }
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
@@ -325,6 +334,15 @@ static void preallocate_step(struct sink *sink, uint64_t needed)
 		sink->is_stepwise = false; /* don't ask again for this file */
 }
 
+/* From now on, for this target: why is said once. */
+static void give_up_direct(struct sink *sink, const char *why)
+{
+	sink->can_direct = false;
+	if (!sink->note[0])
+		snprintf(sink->note, sizeof(sink->note), "%.500s: %s; buffered writes instead",
+			 sink->config.target->path, why);
+}
+
 static int open_new(struct sink *sink, const char *name)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -335,10 +353,7 @@ static int open_new(struct sink *sink, const char *name)
 		if (fd >= 0 || errno != EINVAL)
 			return fd;
 		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
-		sink->can_direct = false;
-		snprintf(sink->note, sizeof(sink->note),
-			 "%.500s: the file system refuses direct I/O; buffered writes instead",
-			 sink->config.target->path);
+		give_up_direct(sink, "the file system refuses direct I/O");
 	}
 	return sink->io->open(sink->io, dir, name, flags);
 }
@@ -368,6 +383,41 @@ static int open_directory(struct sink *sink)
 	return 0;
 }
 
+/* The rest of the open file is buffered. */
+static void stop_direct(struct sink *sink)
+{
+	int flags = fcntl(sink->fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(sink->fd, F_SETFL, flags & ~O_DIRECT);
+	sink->is_direct = false;
+}
+
+/* What the ring's memory and blocks are good for is LAYOUT_ALIGN. */
+static void learn_alignment(struct sink *sink)
+{
+	struct sink_alignment alignment;
+	char why[128];
+
+	sink->align_bytes = LAYOUT_ALIGN;
+	if (!sink->is_direct || sink->io->align(sink->io, sink->fd, &alignment) < 0)
+		return; /* the first write that is refused will tell */
+	if (alignment.offset_bytes > 0 && LAYOUT_ALIGN % alignment.offset_bytes == 0 &&
+	    alignment.memory_bytes <= LAYOUT_ALIGN) {
+		sink->align_bytes = alignment.offset_bytes;
+		return;
+	}
+	if (alignment.offset_bytes == 0)
+		snprintf(why, sizeof(why), "the file system says that it has no direct I/O");
+	else
+		snprintf(why, sizeof(why),
+			 "direct I/O wants multiples of %" PRIu32 " bytes in the file and %" PRIu32
+			 " in memory, there are %d",
+			 alignment.offset_bytes, alignment.memory_bytes, (int)LAYOUT_ALIGN);
+	stop_direct(sink);
+	give_up_direct(sink, why);
+}
+
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 {
 	char name[LAYOUT_NAME_LEN + 8];
@@ -394,34 +444,24 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	if (fd < 0)
 		return fail(sink, errno, "can't create %s/%s", sink->config.target->path, name);
 	sink->is_direct = sink->can_direct;
-	pthread_mutex_lock(&sink->lock);
 	sink->fd = fd;
-	pthread_mutex_unlock(&sink->lock);
+	learn_alignment(sink);
 	/* one endless file, or no space for all of it: in steps */
 	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
 	return 0;
 }
 
-static void stop_direct(struct sink *sink)
-{
-	int flags = fcntl(sink->fd, F_GETFL);
-
-	if (flags >= 0)
-		fcntl(sink->fd, F_SETFL, flags & ~O_DIRECT);
-	sink->is_direct = false;
-}
-
 int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint64_t offset,
 		 bool is_alone, struct sink_piece *piece)
 {
-	size_t padded = round_up(bytes, LAYOUT_ALIGN);
+	size_t padded = round_up(bytes, sink->align_bytes);
 
 	assert(sink->fd >= 0);
-	if (sink->is_direct && (offset % LAYOUT_ALIGN || padded > room)) {
+	if (sink->is_direct && (offset % sink->align_bytes || padded > room)) {
 		/* behind a short piece in mid-file, whose padding lies where this one begins */
 		if (!is_alone)
 			return -EAGAIN;
-		stop_direct(sink); /* the rest of this file is buffered */
+		stop_direct(sink);
 	}
 	piece->data = data;
 	piece->bytes = sink->is_direct ? padded : bytes;
@@ -447,11 +487,7 @@ int sink_continue(struct sink *sink, struct sink_piece *piece, ssize_t result)
 		/* accepted at open, refused at transfer; or the rest of a short write is no longer aligned */
 		stop_direct(sink);
 		piece->is_direct = false;
-		if (!sink->note[0])
-			snprintf(sink->note, sizeof(sink->note),
-				 "%.500s: direct writes are refused (EINVAL); buffered writes instead",
-				 sink->config.target->path);
-		sink->can_direct = false;
+		give_up_direct(sink, "direct writes are refused (EINVAL)");
 		return 1;
 	}
 	return fail(sink, result < 0 ? (int)-result : ENOSPC, "writing %s/%s at offset %" PRIu64,
@@ -475,6 +511,12 @@ void sink_make_room(struct sink *sink, uint64_t end)
 {
 	if (sink_wants_room(sink, end))
 		preallocate_step(sink, end);
+}
+
+uint64_t sink_allocated_bytes(const struct sink *sink)
+{
+	/* relaxed: whose job it was is through, or it is not asked for */
+	return atomic_load_explicit(&sink->allocated, memory_order_relaxed);
 }
 
 bool sink_is_buffered(const struct sink *sink)
@@ -516,7 +558,6 @@ int sink_fd(const struct sink *sink)
 	return sink->fd;
 }
 
-/* These are called with the lock held. */
 static int sync_data(struct sink *sink)
 {
 	while (sink->io->sync(sink->io, sink->fd) < 0)
@@ -550,27 +591,19 @@ static int sync_open_file(struct sink *sink)
 
 int sink_sync(struct sink *sink)
 {
-	int ret;
+	/* relaxed: our own; a sync that failed is not tried again, to be told that all is well */
+	int kept = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
 
-	pthread_mutex_lock(&sink->lock);
-	/*
-	 * relaxed, but under the lock: who waited here for a sync that failed must not try again
-	 * and be told that all is well
-	 */
-	ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed);
-	if (ret == 0)
-		ret = sync_open_file(sink);
-	pthread_mutex_unlock(&sink->lock);
-	return ret;
+	return kept < 0 ? kept : sync_open_file(sink);
 }
 
 /*
- * The true size, and all of it on the disk. Called with the lock held. The size is set whatever
- * became of earlier syncs: that promises nothing, and nobody wants the zeros behind the end.
+ * The true size, and all of it on the disk. The size is set whatever became of earlier syncs: that
+ * promises nothing, and nobody wants the zeros behind the end.
  */
 static int seal(struct sink *sink)
 {
-	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* we have the lock */
+	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* our own */
 
 	if (sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0 && ret == 0)
 		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes",
@@ -581,7 +614,6 @@ static int seal(struct sink *sink)
 	return sink->is_part ? sync_data(sink) : sync_open_file(sink);
 }
 
-/* Called with the lock held. */
 static int give_name(struct sink *sink)
 {
 	char name[LAYOUT_NAME_LEN + 8];
@@ -603,17 +635,11 @@ int sink_finish_file(struct sink *sink)
 	if (sink->fd < 0)
 		return atomic_load_explicit(&sink->sync_error,
 					    memory_order_relaxed); /* the caller has the sentence already */
-	/*
-	 * in one go: a keeper that finds no file open believes that all of it is on the disk, its
-	 * name too
-	 */
-	pthread_mutex_lock(&sink->lock);
 	ret = seal(sink);
 	if (ret == 0 && sink->is_part)
 		ret = give_name(sink);
 	if (ret == 0)
-		close_fd(sink);
-	pthread_mutex_unlock(&sink->lock);
+		close_file(sink);
 	return ret;
 }
 

@@ -8,9 +8,10 @@
  * Shape:   One file at a time; who wants to begin the next while one is being finished has two
  *          sinks. The writing itself is the caller's (engine.h): sink_prepare() says what to write
  *          and where. With O_DIRECT from the ring's memory nothing is copied and no page cache is
- *          dirtied; a last piece that is no multiple of 4096 bytes is written padded and the file
- *          cut to its true size. Where O_DIRECT is refused, or asked not to be used, writes are
- *          buffered; the caller keeps at most SINK_DIRTY_BYTES of them dirty. A
+ *          dirtied; a last piece that is no multiple of the file system's alignment, 4096 bytes
+ *          where it doesn't tell, is written padded and the file cut to its true size. Where
+ *          O_DIRECT is refused, wants more alignment than ours, or is asked not to be used,
+ *          writes are buffered; the caller keeps at most SINK_DIRTY_BYTES of them dirty. A
  *          file that will be finished is "<name>.part" until then; a single endless file has its
  *          name at once. Space is preallocated with the size set, since extending direct writes
  *          are synchronous on ext4: all of a file that will be finished, or where that is more
@@ -39,6 +40,11 @@
 
 struct sink;
 
+/* What direct I/O wants of a file: multiples of so many bytes; 0 = there is none. */
+struct sink_alignment {
+	uint32_t memory_bytes, offset_bytes;
+};
+
 /*
  * What a sink does to its disk. The system's calls, unless a test, or another way of writing,
  * puts its own in their place. Each gets its own table, which may be the head of something
@@ -54,6 +60,8 @@ struct sink_io {
 	int (*cut)(const struct sink_io *io, int fd, off_t bytes);
 	int (*rename)(const struct sink_io *io, int dir_fd, const char *from,
 		      const char *to); /* EEXIST, never over a file */
+	int (*align)(const struct sink_io *io, int fd,
+		     struct sink_alignment *alignment); /* ENODATA: it doesn't tell */
 };
 
 extern const struct sink_io sink_system_io;
@@ -134,6 +142,9 @@ bool sink_wants_room(const struct sink *sink, uint64_t end);
  * cut back to that.
  */
 void sink_make_room(struct sink *sink, uint64_t end);
+
+/** sink_allocated_bytes() - of the file begun last, what is preallocated */
+uint64_t sink_allocated_bytes(const struct sink *sink);
 
 /** sink_is_buffered() - writes to the open file go through the page cache */
 bool sink_is_buffered(const struct sink *sink);

@@ -51,8 +51,9 @@ enum stop_reason {
 	STOP_BYTES,      /* -n reached */
 	STOP_SOURCE_END, /* the source has no more */
 	STOP_SOURCE_ERROR,
-	STOP_LAST_DISK, /* no disk left that can be written to */
-	STOP_OVERFLOW,  /* --on-overflow stop */
+	STOP_LAST_DISK,  /* no disk left that can be written to */
+	STOP_OVERFLOW,   /* --on-overflow stop */
+	STOP_DISKS_FULL, /* what is in the ring needs the room that is left, see room.h */
 };
 
 struct session_config {
@@ -130,12 +131,15 @@ struct disk {
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	_Atomic uint64_t durable_bytes;
 	account_counter other_bytes; /* part of durable_bytes: second copies, parity */
+	_Atomic uint64_t space_bytes; /* what its files have got of the disk, see room.h; ROOM_UNKNOWN = it changes */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
 	account_counter assigned_bytes; /* reader writes */
 	/* keeper writes */
 	_Atomic uint64_t free_bytes;
+	_Atomic uint64_t capacity_bytes; /* of its file system for the recording, see room.h; ROOM_UNKNOWN = not looked yet */
+	uint64_t looked_bytes; /* keeper alone: the same as it was at the last look, whatever others take */
 	uint64_t total_bytes; /* constant */
 	_Atomic int state;    /* writer; error is whole before it is released */
 	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */

@@ -9,6 +9,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/room.h"
 #include "recorder/writer_parts.h"
 
 #define SEGMENT_AGE_NS \
@@ -127,6 +128,16 @@ static void give_copy_up(struct writer *w, uint32_t run)
 	atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
 }
 
+/* A run that was not put to our queue becomes ours; those that were the reader has counted. */
+static void take_over(struct writer *w, uint32_t run)
+{
+	if (w->session->copies)
+		atomic_store_explicit(holder_of(w, run, ring_is_second(run)), w->disk->number,
+				      memory_order_relaxed);
+	if (w->session->plan.run_bytes)
+		atomic_fetch_add_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+}
+
 uint32_t writer_claim_rescued(struct writer *w)
 {
 	uint32_t passed_count = 0, run = RING_NONE;
@@ -146,14 +157,54 @@ uint32_t writer_claim_rescued(struct writer *w)
 	}
 	/* relaxed: a hint for the reader, see has_work() in lanes.c */
 	atomic_store_explicit(&w->disk->passed_count, passed_count, memory_order_relaxed);
+	if (run != RING_NONE)
+		take_over(w, run);
+	return run;
+}
+
+/*
+ * Would we be through with a run that waits for another disk before that disk is? On average it has half
+ * a run to write before. The disks have worked for the same time, so what they have written says how fast
+ * they are.
+ */
+static bool is_faster(const struct disk *disk, const struct disk *other)
+{
+	return 3 * account_get(&disk->accepted_bytes) > 2 * account_get(&other->accepted_bytes);
+}
+
+/*
+ * The stream is over and nothing is left for us, while slower disks have runs waiting that they have not
+ * begun: we take one from the slowest. Room for it and as much again, because the keeper's figure is old.
+ */
+static uint32_t claim_from_others(struct writer *w)
+{
+	const struct layout_plan *plan = &w->session->plan;
+	struct disk *slowest = NULL;
+	uint32_t run;
+
+	/* acquire: nothing is put or appended any more, and what was put is counted in open_units */
+	if (w->run_count > 0 || plan->stripe != STRIPE_ANY || !plan->is_held || !plan->is_run_a_file ||
+	    !atomic_load_explicit(&w->session->has_stream_ended, memory_order_acquire) ||
+	    atomic_load_explicit(&w->disk->free_bytes, memory_order_relaxed) < 2 * plan->run_bytes)
+		return RING_NONE;
+	for (unsigned i = 0; i < w->session->disk_count; i++) {
+		struct disk *disk = &w->session->disks[i];
+
+		if (disk == w->disk || ring_queue_length(w->ring, i) == 0 || !is_faster(w->disk, disk))
+			continue;
+		if (!slowest ||
+		    account_get(&disk->accepted_bytes) < account_get(&slowest->accepted_bytes))
+			slowest = disk;
+	}
+	run = slowest ? ring_claim(w->ring, slowest->number) : RING_NONE;
 	if (run == RING_NONE)
 		return RING_NONE;
-	if (w->session->copies)
-		atomic_store_explicit(holder_of(w, run, ring_is_second(run)), w->disk->number,
-				      memory_order_relaxed);
-	/* nobody's unit becomes ours; those in our queue were counted by the reader */
-	if (w->session->plan.run_bytes)
-		atomic_fetch_add_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+	disk_subtract_units(slowest, 1);
+	if (has_other_copy(w, run)) { /* but not for us */
+		ring_put_back(w->ring, w->disk->number, run);
+		return RING_NONE;
+	}
+	take_over(w, run);
 	return run;
 }
 
@@ -173,6 +224,8 @@ static bool claim(struct writer *w)
 		run = writer_claim_rescued(w);
 	if (run == RING_NONE)
 		run = ring_claim(w->ring, disk->number);
+	if (run == RING_NONE)
+		run = claim_from_others(w);
 	if (run == RING_NONE)
 		return false;
 	writer_push_run(w, run);
@@ -203,7 +256,7 @@ void writer_promise(struct writer *w, struct outbox_file *file, bool is_finish, 
 		outbox_end(file);
 	if (is_finish && w->accepted_file == file)
 		w->accepted_file = NULL;
-	w->synced_ns = units_monotonic_ns();
+	w->synced_ns = w->now_ns;
 }
 
 struct promise writer_pop_promise(struct writer *w)
@@ -442,15 +495,13 @@ static bool write_some(struct writer *w)
 static void sync_now_and_then(struct writer *w)
 {
 	struct disk *disk = w->disk;
-	int64_t now;
 
 	if (w->session->plan.is_held || !w->accepted_file)
 		return;
-	now = units_monotonic_ns();
-	if (segmenter_age_ns(disk->segmenter, now) > SEGMENT_AGE_NS)
+	if (segmenter_age_ns(disk->segmenter, w->now_ns) > SEGMENT_AGE_NS)
 		segmenter_close(disk->segmenter);
 	if (w->promise_count > 0 || segmenter_pending(disk->segmenter) == 0 ||
-	    now - w->synced_ns < SYNC_NS)
+	    w->now_ns - w->synced_ns < SYNC_NS)
 		return;
 	writer_promise(w, w->accepted_file, false, RING_NONE);
 	writer_keep_promises(w);
@@ -491,7 +542,7 @@ static uint32_t waiting_behind(const struct writer *w)
 static void wait_for_news(struct writer *w, uint32_t ticket)
 {
 	struct disk *disk = w->disk;
-	int64_t until = units_monotonic_ns() + IDLE_NS;
+	int64_t until = w->now_ns + IDLE_NS;
 
 	atomic_store_explicit(&disk->waits_behind, waiting_behind(w), memory_order_relaxed);
 	outbox_wait(w->outbox, ticket, until);
@@ -503,6 +554,7 @@ static bool turn(struct writer *w)
 {
 	bool is_busy = outbox_take(w->outbox);
 
+	w->now_ns = units_monotonic_ns();
 	if (w->mode == WRITER_WORKS) {
 		is_busy = writer_keep_promises(w) || is_busy; /* what has come good stays good */
 		retreat_look(w);
@@ -517,6 +569,7 @@ static bool turn(struct writer *w)
 	} else {
 		is_busy = retreat_turn(w) || is_busy;
 	}
+	room_note(w->disk);
 	atomic_store_explicit(&w->disk->write_started_ns, outbox_writing_since_ns(w->outbox),
 			      memory_order_relaxed);
 	return is_busy;

@@ -40,6 +40,7 @@ struct writer {
 	struct ring *ring;
 	struct outbox *outbox;
 	enum writer_mode mode;
+	int64_t now_ns; /* CLOCK_MONOTONIC of this turn, read behind what had come back by then */
 	/* the chain of blocks: what was written last and what comes next */
 	uint32_t block; /* next to be written; RING_NONE = not known yet, or no run is open */
 	uint32_t last;  /* written last of the open run; RING_NONE = no run is open */

@@ -28,6 +28,7 @@ struct block {
 	_Atomic uint32_t next_in_run; /* RING_NONE, RING_END or a block; the producer writes */
 	_Atomic uint32_t owner_count; /* give-backs until it is free; who has the block writes */
 	size_t bytes;                 /* used bytes; the producer writes before the put */
+	uint64_t run_number;          /* of the run it belongs to, from 1 on; the producer alone */
 };
 
 struct sleeper {
@@ -46,8 +47,8 @@ struct ring {
 	struct queue **queues;    /* [queue_count] is the rescue queue */
 	struct sleeper *sleepers; /* [queue_count] is the producer's */
 
-	/* written once, by whoever hands over or rescues first */
-	_Atomic bool has_rescued; /* runs may be owned by somebody else than they were put to */
+	/* whoever hands over or rescues sets it, the producer takes it back; rare */
+	_Atomic bool has_moved; /* runs may be owned by somebody else than they were put to */
 
 	/* consumers write */
 	alignas(CACHE_LINE) _Atomic uint64_t free_top;
@@ -59,6 +60,8 @@ struct ring {
 	_Atomic uint64_t put_bytes;
 	_Atomic uint64_t high_water_bytes;
 	_Atomic int64_t high_water_ns;
+	uint64_t run_count; /* put; nobody else looks */
+	uint64_t moved_run_number; /* runs up to this one may be anybody's; nobody else looks */
 };
 
 static size_t round_to_lines(size_t bytes)
@@ -256,19 +259,30 @@ static void wake_consumers(struct ring *ring)
 		bell_ring(&ring->sleepers[i].bell);
 }
 
-/*
- * Producer: tell the owner of a run that it has grown. The owner is the consumer it was put to,
- * unless runs have been rescued: then anybody. The order of has_rescued against the chain must be
- * the same for all threads (seq_cst here, in ring_append(), ring_next() and ring_hand_over()):
- * either we see the flag and wake everybody, or the new owner, who looks at the chain after the
- * flag was set, sees the block.
- */
-static void wake_owner(struct ring *ring, uint32_t queue)
+/* Who takes from this queue. */
+static void wake(struct ring *ring, uint32_t queue)
 {
-	if (queue == RING_RESCUE || atomic_load_explicit(&ring->has_rescued, memory_order_seq_cst))
+	if (queue == RING_RESCUE)
 		wake_consumers(ring);
 	else
 		bell_ring(bell_of(ring, queue));
+}
+
+/*
+ * Producer: whose is this run now? The consumer's it was put to; or, when runs have been handed over
+ * since it was put, perhaps another's. The order of has_moved against the chain must be the same for all threads
+ * (seq_cst here, in ring_append(), ring_end_run(), ring_next() and ring_hand_over()): either we see the
+ * flag and wake everybody, or the new owner, who looks at the chain after the flag was set, sees the
+ * block. Whatever was handed over before the flag is taken back was put before: it has a number up to
+ * run_count, and is anybody's until it ends.
+ */
+static bool is_anybodys(struct ring *ring, uint64_t run_number)
+{
+	if (atomic_load_explicit(&ring->has_moved, memory_order_seq_cst)) {
+		atomic_store_explicit(&ring->has_moved, false, memory_order_seq_cst);
+		ring->moved_run_number = ring->run_count;
+	}
+	return run_number <= ring->moved_run_number;
 }
 
 static struct queue *queue_of(const struct ring *ring, uint32_t queue)
@@ -288,15 +302,14 @@ static void fill_block(struct ring *ring, uint32_t block, size_t bytes, bool is_
 
 static void begin_run(struct ring *ring, uint32_t queue, uint32_t run)
 {
-	if (queue == RING_RESCUE)
-		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
 	queue_put(queue_of(ring, queue), run); /* DATA, first half */
-	wake_owner(ring, queue);
+	wake(ring, queue);
 }
 
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last)
 {
 	fill_block(ring, block, bytes, is_last);
+	ring->blocks[block].run_number = ++ring->run_count;
 	begin_run(ring, queue, block);
 }
 
@@ -308,19 +321,24 @@ void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first)
 void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
 		 bool is_last)
 {
+	uint64_t run_number = ring->blocks[previous].run_number;
+
 	fill_block(ring, block, bytes, is_last);
+	ring->blocks[block].run_number = run_number;
 	/*
 	 * DATA, first half: the block is whole before it is seen in the chain; seq_cst for
-	 * wake_owner()
+	 * is_anybodys()
 	 */
 	atomic_store_explicit(&ring->blocks[previous].next_in_run, block, memory_order_seq_cst);
-	wake_owner(ring, queue);
+	wake(ring, is_anybodys(ring, run_number) ? RING_RESCUE : queue);
 }
 
 void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last)
 {
+	uint64_t run_number = ring->blocks[last].run_number;
+
 	atomic_store_explicit(&ring->blocks[last].next_in_run, RING_END, memory_order_seq_cst);
-	wake_owner(ring, queue);
+	wake(ring, is_anybodys(ring, run_number) ? RING_RESCUE : queue);
 }
 
 uint32_t ring_claim(struct ring *ring, uint32_t queue)
@@ -332,7 +350,7 @@ uint32_t ring_claim(struct ring *ring, uint32_t queue)
 
 uint32_t ring_next(const struct ring *ring, uint32_t block)
 {
-	/* DATA, second half: the block named here is whole; seq_cst for wake_owner() */
+	/* DATA, second half: the block named here is whole; seq_cst for is_anybodys() */
 	return atomic_load_explicit(&ring->blocks[block].next_in_run, memory_order_seq_cst);
 }
 
@@ -380,9 +398,9 @@ void ring_hand_over(struct ring *ring, uint32_t run)
 {
 	/*
 	 * before the put, so that whoever claims the run looks at its chain after this; see
-	 * wake_owner()
+	 * is_anybodys()
 	 */
-	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	atomic_store_explicit(&ring->has_moved, true, memory_order_seq_cst);
 	queue_put(queue_of(ring, RING_RESCUE), run);
 	wake_consumers(ring);
 }

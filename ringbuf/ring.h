@@ -120,8 +120,8 @@ void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, b
  * @queue: its number, or RING_RESCUE
  *
  * It comes out of ring_claim() with RING_SECOND in the number. Each block of such a run must have been held
- * (ring_hold()) before it was put or appended, and goes round when both have given it back; the
- * second consumer is woken by the producer for what is appended. Thread: producer only.
+ * (ring_hold()) before it was put or appended, and goes round when both have given it back. Who appends
+ * wakes both (RING_RESCUE, or ring_wake() for the second). Thread: producer only.
  */
 void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first);
 
@@ -156,7 +156,8 @@ void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last);
 
 /**
  * ring_claim() - the oldest run in a queue
- * @queue: the consumer's own, or RING_RESCUE
+ * @queue: the consumer's own, or RING_RESCUE; another's only when nothing is appended any more: the
+ *         producer would wake that one
  *
  * Thread:   any consumer. Ordering: acquires the put (DATA).
  * Owns:     the caller owns the whole run, now and as it grows, until each block is given back.

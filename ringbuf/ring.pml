@@ -43,6 +43,7 @@
 /* mutant: -DWAKE_BEFORE_PUT expect-error */
 /* mutant: -DLOOK_BEFORE_LISTEN expect-error */
 /* mutant: -DNO_WAKE_ALL expect-error */
+/* mutant: -DFORGET_MOVED expect-error */
 /* mutant: -DNO_WAKE_AT_HAND_OVER expect-error */
 /* mutant: -DNEXT_AFTER_GIVE_BACK expect-error */
 /* mutant: -DHAND_OVER_FROM_HERE expect-error */
@@ -74,7 +75,7 @@
 byte next_free[N];
 byte next_in_run[N];
 byte top_block;
-bool has_rescued;
+bool has_moved;
 #ifdef FINE
 /* queue.c */
 byte put_position[WRITERS + 1];
@@ -322,13 +323,22 @@ inline wake_consumers()
 #endif
 }
 
+/* The numbers of the runs stand in C for what is one bit here: the reader grows one run at a time. */
 inline wake_owner(q)
 {
-#ifdef NO_WAKE_ALL
-	seen = q == RESCUE;
-#else
-	seen = has_rescued || q == RESCUE;
+#ifndef NO_WAKE_ALL
+	seen = has_moved;
+	if
+	:: seen -> has_moved = false; d_step { is_moved = true; seen = false; }
+	:: else
+	fi;
 #endif
+	d_step {
+		seen = is_moved || q == RESCUE;
+#ifdef FORGET_MOVED
+		is_moved = false;
+#endif
+	}
 	if
 	:: seen -> seen = 0; wake_consumers()
 	:: else -> bell_ring(q)
@@ -344,19 +354,24 @@ inline fill_block(b, is_last)
 	}
 }
 
+inline wake_claimer(q)
+{
+	if
+	:: q == RESCUE -> wake_consumers()
+	:: else -> bell_ring(q)
+	fi
+}
+
 inline ring_put(q, b, is_last)
 {
 	fill_block(b, is_last);
-	if
-	:: q == RESCUE -> has_rescued = true
-	:: else
-	fi;
+	is_moved = false;
 #ifdef WAKE_BEFORE_PUT
-	wake_owner(q);
+	wake_claimer(q);
 	queue_put(q, b)
 #else
 	queue_put(q, b);
-	wake_owner(q)
+	wake_claimer(q)
 #endif
 }
 
@@ -380,7 +395,7 @@ inline ring_claim(q, b)
 
 inline ring_hand_over(b)
 {
-	has_rescued = true;
+	has_moved = true;
 	queue_put(RESCUE, b);
 #ifndef NO_WAKE_AT_HAND_OVER
 	wake_consumers()
@@ -432,7 +447,7 @@ inline take_or_sleep()
 proctype Reader()
 {
 	byte block, last = NONE, queue, next_position;
-	bool is_last, is_awaited, is_second;
+	bool is_last, is_awaited, is_second, is_moved;
 	byte position, seen, below, moved; /* of the inlines */
 
 	do

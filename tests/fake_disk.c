@@ -208,6 +208,16 @@ static int fake_rename(const struct sink_io *io, int dir_fd, const char *from, c
 	return sink_system_io.rename(io, dir_fd, from, to);
 }
 
+static int fake_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
+{
+	const struct fake_disk *disk = disk_of(io);
+
+	(void)fd;
+	*alignment = disk->alignment;
+	errno = ENODATA;
+	return disk->tells_alignment ? 0 : -1;
+}
+
 void fake_disk_init(struct fake_disk *disk)
 {
 	memset(disk, 0, sizeof(*disk));
@@ -219,6 +229,7 @@ void fake_disk_init(struct fake_disk *disk)
 		.allocate = fake_allocate,
 		.cut = fake_cut,
 		.rename = fake_rename,
+		.align = fake_align,
 	};
 	disk->is_forgetful = true;
 	pthread_mutex_init(&disk->lock, NULL);

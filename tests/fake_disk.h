@@ -45,6 +45,8 @@ struct fake_disk {
 	size_t write_max;       /* a write takes at most so many bytes; 0 = all */
 	uint64_t room_bytes;    /* then ENOSPC; 0 = endless */
 	uint64_t allocate_max;  /* to allocate more in one go is ENOSPC, and as ext4 does it so much stays; 0 = endless */
+	bool tells_alignment;
+	struct sink_alignment alignment;
 	bool is_forgetful;
 
 	_Atomic uint64_t calls[FAKE_CALL_COUNT];

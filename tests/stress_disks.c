@@ -96,6 +96,11 @@ static int bad_rename(const struct sink_io *io, int dir_fd, const char *from, co
 	return fails(io) ? -1 : good.io.rename(io, dir_fd, from, to);
 }
 
+static int bad_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
+{
+	return good.io.align(io, fd, alignment);
+}
+
 static const struct sink_io bad_io = {
 	.open = bad_open,
 	.write = bad_write,
@@ -104,6 +109,7 @@ static const struct sink_io bad_io = {
 	.allocate = bad_allocate,
 	.cut = bad_cut,
 	.rename = bad_rename,
+	.align = bad_align,
 };
 
 /* ---- a recording ---- */
@@ -145,6 +151,7 @@ static void draw(uint64_t seed)
 		.is_not_waited_for = chance(6) == 0,
 		.slow_one_in = 20 + (unsigned)chance(60),
 	};
+	kit.may_leave_parts = trouble.is_not_waited_for;
 	for (unsigned i = 0; i < disk_count; i++) {
 		kit.disks[i].io = bad_io;
 		if (trouble.has_errors && chance(2))

@@ -717,6 +717,32 @@ static void after_a_rescue_growth_wakes_every_consumer(void **state)
 	drop_ring(ring);
 }
 
+/* Two runs grow; one is rescued. That one wakes everybody to its end, the next ones only whose they are. */
+static void growth_wakes_everybody_only_for_runs_that_may_be_anybodys(void **state)
+{
+	struct ring *ring = make_ring(8, PAGE, 2);
+	uint32_t ticket, moved, later;
+
+	(void)state;
+	moved = put_run(ring, 0, 1, false);
+	assert_int_equal(ring_rescue(ring, 0), 1);
+	for (int i = 0; i < 2; i++) {
+		uint32_t next = take_word(ring, 1);
+
+		ticket = ring_listen(ring, 1);
+		ring_append(ring, 0, moved, next, PAGE, false);
+		assert_true(ring_sleep(ring, 1, ticket, 0));
+		moved = next;
+	}
+	ticket = ring_listen(ring, 1);
+	later = put_run(ring, 0, 1, false);
+	ring_append(ring, 0, later, take_word(ring, 1), PAGE, true);
+	assert_false(ring_sleep(ring, 1, ticket, 0));
+	ring_end_run(ring, 0, moved);
+	assert_true(ring_sleep(ring, 1, ticket, 0));
+	drop_ring(ring);
+}
+
 static void *sleep_for_rescue(void *arg)
 {
 	struct claimer *c = arg;
@@ -793,6 +819,7 @@ int main(void)
 		cmocka_unit_test(a_sleep_ends_at_its_deadline),
 		cmocka_unit_test(nothing_that_comes_between_look_and_sleep_is_lost),
 		cmocka_unit_test(after_a_rescue_growth_wakes_every_consumer),
+		cmocka_unit_test(growth_wakes_everybody_only_for_runs_that_may_be_anybodys),
 		cmocka_unit_test(sleepers_wake_for_what_is_theirs),
 	};
 

@@ -1224,6 +1224,34 @@ static void of_two_disks_that_do_not_move_one_is_waited_for(void **state)
 	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
+/*
+ * One writes, the other is in the middle of its first run for as long as it takes. What waits in its queue
+ * when the stream has ended the first one takes over: all but that one run.
+ */
+static void after_the_stream_an_idle_disk_takes_what_waits_for_a_slow_one(void **state)
+{
+	struct kit kit;
+	uint64_t fast_bytes = 0;
+
+	(void)state;
+	kit_open(&kit, 2);
+	kit.config.depth = 2; /* fewer than blocks in a run: the next one is not begun */
+	kit.disks[0].delay_ns[FAKE_WRITE] = MS;
+	kit.disks[1].stuck_at[FAKE_WRITE] = 1;
+	fake_source_script.bytes = 40 * KIT_CHUNK;
+	start(&kit);
+	for (int64_t waited = 0; waited < LONG; waited += MS) {
+		fast_bytes = account_get(&kit.session->disks[0].accepted_bytes);
+		if (fast_bytes == 39 * KIT_CHUNK)
+			break;
+		sleep_ns(MS);
+	}
+	fake_disk_release(&kit.disks[1]);
+	assert_int_equal(fast_bytes, 39 * KIT_CHUNK);
+	assert_int_equal(kit.disks[1].calls[FAKE_OPEN], 1);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 /* Written off at the very moment it comes back: whoever counts, it is counted once. */
 static void a_disk_that_comes_back_while_it_is_written_off_is_counted_once(void **state)
 {
@@ -1593,6 +1621,7 @@ int main(void)
 		cmocka_unit_test(a_disk_that_does_not_move_is_left_and_nothing_is_lost),
 		cmocka_unit_test(a_disk_whose_stall_is_over_takes_part_again),
 		cmocka_unit_test(of_two_disks_that_do_not_move_one_is_waited_for),
+		cmocka_unit_test(after_the_stream_an_idle_disk_takes_what_waits_for_a_slow_one),
 		cmocka_unit_test(a_disk_that_comes_back_while_it_is_written_off_is_counted_once),
 		cmocka_unit_test(two_copies_are_on_two_disks_each),
 		cmocka_unit_test(a_disk_failing_under_two_copies_loses_nothing),

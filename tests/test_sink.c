@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -568,6 +567,65 @@ static void a_disk_that_refuses_direct_writes_gets_buffered_ones(void **state)
 	assert_file("f.001", 8192);
 }
 
+static size_t prepared_bytes(size_t bytes)
+{
+	struct sink_piece piece;
+
+	assert_int_equal(sink_prepare(sink, data, bytes, ROOM, 0, true, &piece), 0);
+	assert_true(piece.is_direct);
+	return piece.bytes;
+}
+
+static void a_tail_is_padded_as_the_file_system_wants_it(void **state)
+{
+	static const uint32_t told[] = { 1, 512, 4096 };
+
+	(void)state;
+	renew_disk();
+	open_sink(20000, true, &disk.io);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	assert_int_equal(prepared_bytes(5000), 8192); /* it doesn't tell */
+	sink_abandon_file(sink);
+	disk.tells_alignment = true;
+	disk.alignment.memory_bytes = 4096;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		disk.alignment.offset_bytes = told[i];
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		assert_int_equal(prepared_bytes(5000), (5000 + told[i] - 1) / told[i] * told[i]);
+		sink_abandon_file(sink);
+	}
+	assert_string_equal(sink_note(sink), "");
+}
+
+static void where_more_alignment_is_wanted_than_ours_writes_are_buffered(void **state)
+{
+	static const struct {
+		struct sink_alignment wanted;
+		const char *says;
+	} cases[] = {
+		{ { 4096, 8192 }, "multiples of 8192 bytes in the file" },
+		{ { 65536, 512 }, "65536 in memory" },
+		{ { 512, 1536 }, "multiples of 1536 bytes" },
+		{ { 0, 0 }, "has no direct I/O" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		renew_disk();
+		disk.tells_alignment = true;
+		disk.alignment = cases[i].wanted;
+		open_sink(20000, true, &disk.io);
+		assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+		assert_true(sink_is_buffered(sink));
+		assert_string_equal(sink_io_name(sink), "buffered");
+		assert_non_null(strstr(sink_note(sink), cases[i].says));
+		write_piece(0, 5000);
+		finish();
+		assert_file("f.000", 5000);
+		assert_int_equal(unlinkat(target.dir_fd, "f.000", 0), 0);
+	}
+}
+
 static void a_disk_without_preallocation_works(void **state)
 {
 	(void)state;
@@ -721,38 +779,6 @@ static void a_file_has_its_true_size_also_after_a_failed_sync(void **state)
 	}
 }
 
-static void *sync_it(void *arg)
-{
-	int *result = arg;
-
-	*result = sink_sync(sink);
-	return NULL;
-}
-
-/* The kernel tells an error once: of two that sync at the same time, the second must not be told that all is well. */
-static void of_two_syncs_at_once_both_get_the_error(void **state)
-{
-	int result = 0, own;
-	pthread_t thread;
-
-	(void)state;
-	for (uint64_t i = 0; i < 10; i++) {
-		renew_disk();
-		disk.delay_ns[FAKE_SYNC] = 5000000;
-		fake_disk_fail(&disk, FAKE_SYNC, 1, 1, EIO);
-		open_sink(20000, true, &disk.io);
-		assert_int_equal(sink_begin_file(sink, i, 0), 0);
-		write_piece(0, 4096);
-		assert_int_equal(pthread_create(&thread, NULL, sync_it, &result), 0);
-		own = i % 2 ? sink_finish_file(sink) : sink_sync(sink);
-		pthread_join(thread, NULL);
-		assert_int_equal(own, -EIO);
-		assert_int_equal(result, -EIO);
-		assert_int_equal(disk.calls[FAKE_SYNC], 1);
-		sink_leave_file(sink);
-	}
-}
-
 /* ---- no files ---- */
 
 static void null_has_no_files_and_stdout_is_a_stream(void **state)
@@ -817,6 +843,8 @@ int main(void)
 		TEST(a_file_too_large_is_an_error_and_no_signal),
 		TEST(short_writes_and_interruptions_are_continued),
 		TEST(a_disk_that_refuses_direct_writes_gets_buffered_ones),
+		TEST(a_tail_is_padded_as_the_file_system_wants_it),
+		TEST(where_more_alignment_is_wanted_than_ours_writes_are_buffered),
 		TEST(a_disk_without_preallocation_works),
 		TEST(a_file_larger_than_the_free_space_is_preallocated_in_steps),
 		TEST(a_step_that_fails_is_the_last),
@@ -825,7 +853,6 @@ int main(void)
 		TEST(a_failed_sync_is_never_repeated_into_a_success),
 		TEST(whatever_fails_in_finishing_is_kept),
 		TEST(a_file_has_its_true_size_also_after_a_failed_sync),
-		TEST(of_two_syncs_at_once_both_get_the_error),
 		TEST(null_has_no_files_and_stdout_is_a_stream),
 		TEST(a_full_disk_keeps_what_fitted), /* last: it leaves the common name space */
 	};

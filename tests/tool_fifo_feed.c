@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/write_all.h"
+
 #define PIECE_MAX 70000
 #define PAUSE_MAX_MS 10
 #define EXIT_TROUBLE 2
@@ -35,21 +37,6 @@ static uint64_t next_random(struct feed *feed)
 	feed->random ^= feed->random >> 7;
 	feed->random ^= feed->random << 17;
 	return feed->random;
-}
-
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 static void rest(struct feed *feed)

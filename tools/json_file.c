@@ -10,28 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_text(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		ssize_t n = write(fd, text, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
+#include "recorder/write_all.h"
 
 static int write_line(int fd, const char *text)
 {
-	int ret = write_text(fd, text);
+	int ret = write_all(fd, text, strlen(text));
 
-	return ret < 0 ? ret : write_text(fd, "\n");
+	return ret < 0 ? ret : write_all(fd, "\n", 1);
 }
 
 static int write_beside(const char *path, const char *text)

@@ -12,6 +12,7 @@
 
 #include "drivers/units.h"
 #include "recorder/journal.h"
+#include "recorder/write_all.h"
 #include "tools/array.h"
 #include "tools/history.h"
 #include "tools/journals.h"
@@ -57,21 +58,6 @@ static void tell(const struct repair *repair, const struct recover_step *step)
  * ---- writing
  * -------------------------------------------------------------------------------------
  */
-
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 static int copy_head(const struct repair *repair, int fd)
 {
