@@ -390,15 +390,32 @@ uint64_t outbox_file_bytes(const struct outbox_file *file)
 	return file->accepted;
 }
 
-uint64_t outbox_file_space(const struct outbox_file *file)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct outbox_space outbox_file_space(const struct outbox_file *file)
 {
 	uint64_t allocated = sink_allocated_bytes(file->sink);
+	struct outbox_space space = {
+		.least = larger(allocated, file->accepted),
+		.most = larger(allocated, file->end),
+	};
 
-	if ((file->job != JOB_NONE && file->job != JOB_SYNC && file->job != JOB_FINISH) ||
-	    (file->job == JOB_FINISH && allocated > file->accepted) ||
-	    (file->is_tended && file->room_end))
-		return OUTBOX_SPACE_CHANGES;
-	return allocated > file->accepted ? allocated : file->accepted;
+	if (file->job == JOB_BEGIN || (file->is_tended && file->room_end)) {
+		space.is_changing = true;
+		space.most = allocated + sink_step_bytes(file->sink);
+		if (file->job == JOB_BEGIN) /* what is allocated may still be that of the last file */
+			space.least = 0;
+	} else if (file->job == JOB_FINISH && allocated >= file->accepted + LAYOUT_ALIGN) {
+		space.is_changing = true; /* less behind the end the file system gives anyway */
+		space.least = file->accepted;
+	} else if (file->job == JOB_DROP || file->job == JOB_TAKE_BACK) {
+		space.is_changing = true;
+		space.least = 0;
+	}
+	return space;
 }
 
 void outbox_end(struct outbox_file *file)

@@ -23,7 +23,6 @@
 #include "recorder/sink.h"
 
 #define OUTBOX_FILES 2
-#define OUTBOX_SPACE_CHANGES UINT64_MAX
 
 struct outbox;
 struct outbox_file;
@@ -140,8 +139,13 @@ uint64_t outbox_file_base(const struct outbox_file *file);
 uint64_t outbox_file_given(const struct outbox_file *file);   /* bytes written to it, back or not */
 uint64_t outbox_file_bytes(const struct outbox_file *file);   /* accepted */
 uint64_t outbox_file_durable(const struct outbox_file *file); /* safe by a sync */
-/** outbox_file_space() - bytes of the disk that the file has got; OUTBOX_SPACE_CHANGES = just now it gets some, or gives some back */
-uint64_t outbox_file_space(const struct outbox_file *file);
+/* Bytes of the disk that a file has got; writes in flight may have got theirs or not. */
+struct outbox_space {
+	uint64_t least, most;
+	bool is_changing; /* just now space is got, or given back */
+};
+
+struct outbox_space outbox_file_space(const struct outbox_file *file);
 struct outbox_file *outbox_file_at(struct outbox *outbox, unsigned index); /* 0 .. OUTBOX_FILES - 1 */
 
 /** outbox_take() - looks at what has come back. Return: true when there was something. */

@@ -30,21 +30,22 @@ static uint64_t written_bytes(const struct disk *disk)
 void room_note(struct disk *disk)
 {
 	bool is_held = disk->session->plan.is_held;
-	uint64_t bytes = written_bytes(disk);
+	struct outbox_space sum = { .least = written_bytes(disk), .most = written_bytes(disk) };
 
 	for (unsigned i = 0; i < OUTBOX_FILES && disk->target.kind == TARGET_DIRECTORY; i++) {
 		const struct outbox_file *file = outbox_file_at(disk->outbox, i);
-		uint64_t got = outbox_file_space(file);
+		uint64_t counted = is_held ? outbox_file_durable(file) : outbox_file_bytes(file);
+		struct outbox_space space = outbox_file_space(file);
 
 		if (outbox_is_free(file))
 			continue;
-		if (got == OUTBOX_SPACE_CHANGES) {
-			bytes = ROOM_UNKNOWN;
-			break;
-		}
-		bytes += got - (is_held ? outbox_file_durable(file) : outbox_file_bytes(file));
+		sum.least += less(space.least, counted);
+		sum.most += less(space.most, counted);
+		sum.is_changing = sum.is_changing || space.is_changing;
 	}
-	atomic_store_explicit(&disk->space_bytes, bytes, memory_order_relaxed);
+	atomic_store_explicit(&disk->space_bytes, sum.least, memory_order_relaxed);
+	atomic_store_explicit(&disk->space_most_bytes, sum.most, memory_order_relaxed);
+	atomic_store_explicit(&disk->is_space_changing, sum.is_changing, memory_order_relaxed);
 }
 
 static bool is_on_one(const struct disk *a, const struct disk *b)
@@ -63,43 +64,53 @@ static bool is_first(const struct disk *disk)
 	return i == disk->number;
 }
 
-static uint64_t sum_space(const struct disk *first)
+/* By what all files on this file system have got now. */
+static void widen(struct outbox_space *sum, const struct disk *first)
 {
 	const struct session *session = first->session;
-	uint64_t sum = 0;
+	struct outbox_space all = { 0 };
 
 	for (unsigned i = first->number; i < session->disk_count; i++) {
-		uint64_t bytes =
-			atomic_load_explicit(&session->disks[i].space_bytes, memory_order_relaxed);
+		const struct disk *disk = &session->disks[i];
 
-		if (!is_on_one(&session->disks[i], first))
+		if (!is_on_one(disk, first))
 			continue;
-		if (bytes == ROOM_UNKNOWN)
-			return ROOM_UNKNOWN;
-		sum += bytes;
+		all.least += atomic_load_explicit(&disk->space_bytes, memory_order_relaxed);
+		all.most += atomic_load_explicit(&disk->space_most_bytes, memory_order_relaxed);
+		all.is_changing = all.is_changing || atomic_load_explicit(&disk->is_space_changing,
+									  memory_order_relaxed);
 	}
-	return sum;
+	sum->least = all.least < sum->least ? all.least : sum->least;
+	sum->most = all.most > sum->most ? all.most : sum->most;
+	sum->is_changing = sum->is_changing || all.is_changing;
 }
 
 /* ---- what the file system has ---- */
 
+/*
+ * The least that it can be; but while a file gets its space, which may be much, what we knew before, unless
+ * others have taken some of it for certain.
+ */
 void room_look(struct disk *disk)
 {
-	uint64_t free_bytes, total_bytes, before = sum_space(disk), after, capacity, last, taken = 0;
+	struct outbox_space space = { .least = UINT64_MAX };
+	uint64_t free_bytes, total_bytes, capacity, taken, last = disk->looked_bytes;
 
+	widen(&space, disk);
 	if (disk->target.kind != TARGET_DIRECTORY ||
 	    target_room(&disk->target, &free_bytes, &total_bytes) < 0)
 		return;
 	atomic_store_explicit(&disk->free_bytes, free_bytes, memory_order_relaxed);
-	after = sum_space(disk);
-	if (!is_first(disk) || before == ROOM_UNKNOWN || after == ROOM_UNKNOWN)
-		return;                 /* space is being got or given back: next time */
-	capacity = free_bytes + before; /* what we got in between is in neither */
-	last = disk->looked_bytes;
+	if (!is_first(disk))
+		return;
+	widen(&space, disk); /* before and after: our own writes may come in between */
+	capacity = free_bytes + space.least;
+	taken = less(last, free_bytes + space.most);
+	if (space.is_changing && taken == 0 && last > capacity)
+		capacity = last;
 	disk->looked_bytes = capacity;
-	if (last > free_bytes + after)
-		taken = OTHERS_LOOKS * (last - (free_bytes + after));
-	atomic_store_explicit(&disk->capacity_bytes, less(capacity, taken), memory_order_relaxed);
+	atomic_store_explicit(&disk->capacity_bytes, less(capacity, OTHERS_LOOKS * taken),
+			      memory_order_relaxed);
 }
 
 /* ---- is it enough? ---- */

@@ -519,6 +519,15 @@ uint64_t sink_allocated_bytes(const struct sink *sink)
 	return atomic_load_explicit(&sink->allocated, memory_order_relaxed);
 }
 
+uint64_t sink_step_bytes(const struct sink *sink)
+{
+	uint64_t file_bytes = sink->config.file_bytes;
+
+	if (file_bytes == 0)
+		return GROW_MAX_BYTES;
+	return file_bytes < ALLOCATE_MAX ? round_up(file_bytes, LAYOUT_ALIGN) : ALLOCATE_MAX;
+}
+
 bool sink_is_buffered(const struct sink *sink)
 {
 	return sink->fd >= 0 && !sink->is_direct;

@@ -146,6 +146,9 @@ void sink_make_room(struct sink *sink, uint64_t end);
 /** sink_allocated_bytes() - of the file begun last, what is preallocated */
 uint64_t sink_allocated_bytes(const struct sink *sink);
 
+/** sink_step_bytes() - no more than that is preallocated at a time */
+uint64_t sink_step_bytes(const struct sink *sink);
+
 /** sink_is_buffered() - writes to the open file go through the page cache */
 bool sink_is_buffered(const struct sink *sink);
 

@@ -131,7 +131,9 @@ struct disk {
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	_Atomic uint64_t durable_bytes;
 	account_counter other_bytes; /* part of durable_bytes: second copies, parity */
-	_Atomic uint64_t space_bytes; /* what its files have got of the disk, see room.h; ROOM_UNKNOWN = it changes */
+	/* what its files have got of the disk, see room.h */
+	_Atomic uint64_t space_bytes, space_most_bytes;
+	_Atomic bool is_space_changing;
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;

@@ -26,9 +26,9 @@ until_full() {
 	is reason disks-full
 	is gap_count 0
 	is written_bytes "$(value stream_bytes)"
-	is disks.0.state ok
 	said 'the stream ends before the disks are full: .*bytes left'
-	said_not 'No space left'
+	# of several disks the first that is full is left, and its last chunk is on another one
+	[ ${#file_systems[@]} -gt 1 ] || { is disks.0.state ok && said_not 'No space left'; }
 	[ "$(value written_bytes)" -ge $((free - left)) ] || rig_fail "only $(value written_bytes) of $free bytes were used: $*"
 	[ -z "$(find "${targets[@]}" -name '*.part')" ] || rig_fail "unfinished: $(find "${targets[@]}" -name '*.part')"
 	audit until "${targets[@]}"
@@ -41,11 +41,11 @@ mkdir "$RIG/a/1" "$RIG/a/2"
 
 # ---- one disk
 targets=("$RIG/a/1") file_systems=("$RIG/a")
-until_full 3000000 -s sim: -r 400 --ring 8Mi
+until_full 3000000 -s sim: -r 200 --ring 16Mi
 until_full 3000000 -s sim: --ring 8Mi --file-size 3M
 until_full 3000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi --io buffered
 # a limit that is not reached is no other end; one that is reached is
-until_full 3000000 -s sim: -r 800 -d 60 --ring 8Mi
+until_full 3000000 -s sim: -r 200 -d 60 --ring 16Mi
 until_full 3000000 -s sim: --ring 8Mi -n 500M
 find "$RIG/a/1" -mindepth 1 -delete
 record 0 --name until -s sim: -n 30M --ring 8Mi -o "$RIG/a/1" --live none
@@ -60,7 +60,7 @@ targets=("$RIG/a/1" "$RIG/a/2")
 until_full 6000000 $same -s sim: --ring 16Mi --chunk 1Mi
 rm -r "${targets[@]}"
 targets=("$RIG/a" "$RIG/b") file_systems=("$RIG/a" "$RIG/b")
-until_full 8000000 -s sim: -r 800 --ring 32Mi --chunk 1Mi
+until_full 8000000 -s sim: -r 400 --ring 32Mi --chunk 1Mi
 until_full 8000000 -s sim: --ring 32Mi --layout raw --file-size 1Mi
 until_full 8000000 -s sim: --ring 32Mi --chunk 1Mi --layout raw --stripe round
 
