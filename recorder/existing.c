@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
+#include "recorder/mark6.h"
 
 /* ".part", "@OFFSET", both, or nothing: what may stand behind a data file's name. */
 static bool is_piece_suffix(const char *rest)
@@ -53,7 +54,7 @@ static bool matches_template(const char *file, const char *name_template)
 }
 
 /*
- * "<name>.raw", "<name>.NNN", "<name>.vsib.jsonl": the names of every layout, whatever the
+ * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.vsib.jsonl": the names of every layout, whatever the
  * template is now.
  */
 static bool is_of_name(const char *file, const char *name)
@@ -68,6 +69,9 @@ static bool is_of_name(const char *file, const char *name)
 		return true;
 	if (strncmp(rest, ".raw", 4) == 0)
 		return is_piece_suffix(rest + 4);
+	for (enum mark6_format format = 0; format < MARK6_FORMAT_COUNT; format++)
+		if (strcmp(rest, mark6_format_suffix(format)) == 0)
+			return true;
 	rest++;
 	if (!isdigit((unsigned char)*rest))
 		return false;

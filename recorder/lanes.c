@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,8 @@ struct lanes {
 	struct session *session;
 	uint32_t count;
 	uint32_t current;
-	uint64_t file_count; /* files begun in all lanes */
+	uint64_t file_count;  /* files begun in all lanes */
+	uint32_t block_count; /* put, in the order of the stream */
 	struct lane lanes[];
 };
 
@@ -135,6 +137,8 @@ static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 {
 	const struct session *session = lanes->session;
 
+	if (session->plan.is_appended)
+		return 0;
 	if (session->config.is_index_global) {
 		/*
 		 * of the file's first block: file_count files before it, a block of each round
@@ -174,7 +178,8 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 /* A block is about to be filled; what comes of it stays one segment. */
 static void look_at_sum(const struct layout_plan *plan, struct sum *sum)
 {
-	if (sum->state && (sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
+	if (sum->state && (plan->head_bytes || /* its header parts it from the one before */
+			   sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
 			   units_monotonic_ns() - sum->began_ns > SUM_AGE_NS))
 		sum->is_due = true;
 }
@@ -207,9 +212,10 @@ static void add_to_sum(struct sum *sum, const void *data, size_t bytes, uint64_t
 	sum->stream_end = stream_offset + bytes;
 }
 
+/* Unless it has been ended before: a new one is due then, see drop_torn(). */
 static void end_extent_sum(const struct sum *sum, struct extent *extent)
 {
-	if (sum->state && extent)
+	if (sum->state && extent && !sum->is_due)
 		extent->xxh3 = XXH3_64bits_digest(sum->state);
 }
 
@@ -227,15 +233,15 @@ static bool is_new_run_needed(const struct lane *lane)
 
 /*
  * The disk of a file that goes on over several runs has failed: the file ends, a new one begins
- * elsewhere.
+ * elsewhere. Or the file is whichever its disk has, and the disk is chosen anew.
  */
-static void leave_failed_disk(struct lanes *lanes, struct lane *lane)
+static void leave_disk(struct lanes *lanes, struct lane *lane)
 {
 	const struct session *session = lanes->session;
+	bool has_failed = lane->disk != RING_RESCUE && !disk_is_usable(&session->disks[lane->disk]);
 
-	if (lane->file_offset > 0 && lane->disk != RING_RESCUE && lane->file_left > 0 &&
-	    session->plan.is_held && !disk_is_usable(&session->disks[lane->disk]) &&
-	    session->plan.stripe == STRIPE_ANY)
+	if (lane->file_offset > 0 && session->plan.is_held && session->plan.stripe == STRIPE_ANY &&
+	    (has_failed || session->plan.is_appended))
 		lane->file_left = 0;
 }
 
@@ -251,7 +257,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	lane->fill = 0;
 	look_at_sum(plan, &lane->sum);
 	if (is_new_run_needed(lane)) {
-		leave_failed_disk(lanes, lane);
+		leave_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
 		lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
@@ -300,8 +306,30 @@ static void pad(const struct session *session, const struct lane *lane)
 {
 	size_t rest = lane->fill % LAYOUT_ALIGN ? LAYOUT_ALIGN - lane->fill % LAYOUT_ALIGN : 0;
 
-	if (rest <= session->plan.block_bytes - lane->fill)
-		memset((char *)ring_data(session->ring, lane->block) + lane->fill, 0, rest);
+	if (rest <= session->plan.data_bytes - lane->fill)
+		memset(session_block_data(session, lane->block) + lane->fill, 0, rest);
+}
+
+/*
+ * The block's header, and in front of it that of a file, should it be the first one there. Done here and
+ * not by who writes it: a disk that is stuck may still read what another one writes by now.
+ */
+static void put_headers(struct lanes *lanes, const struct lane *lane)
+{
+	const struct layout_plan *plan = &lanes->session->plan;
+	char *header = session_block_data(lanes->session, lane->block) - MARK6_BLOCK_HEADER_BYTES;
+
+	mark6_put_block_header(header, &(struct mark6_block_header){
+					       .number = lanes->block_count++,
+					       .bytes = MARK6_BLOCK_HEADER_BYTES + (uint32_t)lane->fill,
+				       });
+	mark6_put_file_header(header - MARK6_FILE_HEADER_BYTES,
+			      &(struct mark6_file_header){
+				      .version = MARK6_VERSION,
+				      .block_bytes = MARK6_BLOCK_HEADER_BYTES + (uint32_t)plan->data_bytes,
+				      .format = plan->packet_format,
+				      .packet_bytes = (uint32_t)plan->packet_bytes,
+			      });
 }
 
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
@@ -313,7 +341,10 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	bool is_last;
 
 	end_extent_sum(&lane->sum, last_extent(label));
-	pad(session, lane);
+	if (plan->head_bytes)
+		put_headers(lanes, lane);
+	else
+		pad(session, lane);
 	lane->file_offset += lane->fill;
 	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
 	lane->run_blocks++;
@@ -404,6 +435,105 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 	}
 }
 
+/* ---- whole packets ---- */
+
+/* 0 where any bytes will do. */
+static size_t torn_bytes(const struct layout_plan *plan, const struct lane *lane)
+{
+	return plan->packet_bytes ? lane->fill % plan->packet_bytes : 0;
+}
+
+/* One more extent may be needed to end a packet that has begun. */
+static bool is_label_full(const struct layout_plan *plan, const struct block_label *label)
+{
+	return label->extent_count + (plan->packet_bytes > 0) >= plan->extent_max;
+}
+
+/* Bytes of the stream that are in no whole packet because others are lost. */
+static void discard(struct session *session, uint64_t stream_offset, uint64_t bytes)
+{
+	account_add(&session->account.discarded_bytes, bytes);
+	session_gap(session, stream_offset, bytes, GAP_DISCARDED, false);
+}
+
+/*
+ * Forgets the beginning of a packet that does not go on. It lies in the last extent: what is not one
+ * with it in the stream has torn it already.
+ * Return: where in the stream it began.
+ */
+static uint64_t drop_torn(const struct session *session, struct lane *lane)
+{
+	struct block_label *label = ring_label(session->ring, lane->block);
+	struct extent *last = last_extent(label);
+	size_t torn = torn_bytes(&session->plan, lane);
+
+	assert(last && last->bytes >= torn);
+	last->bytes -= (uint32_t)torn;
+	last->sum = SUM_OURS; /* the one that we have is of these bytes as well */
+	lane->sum.is_due = true;
+	if (last->bytes == 0)
+		label->extent_count--;
+	lane->fill -= torn;
+	if (lane->unit_left != UINT64_MAX)
+		lane->unit_left += torn;
+	return last->stream_offset + last->bytes;
+}
+
+/*
+ * Behind a gap: the packet before it is torn, and so may be the one that comes first. What is not in a
+ * whole packet is left out.
+ * Return: how many bytes of what was put into the block stay, the last of them.
+ */
+static size_t mend_packets(struct session *session, struct lane *lane, size_t bytes,
+			   uint64_t stream_offset)
+{
+	uint64_t packet = session->plan.packet_bytes;
+	char *data = session_block_data(session, lane->block), *end = data + lane->fill + bytes;
+	size_t torn = torn_bytes(&session->plan, lane),
+	       late = (size_t)((packet - stream_offset % packet) % packet);
+
+	if (torn)
+		discard(session, drop_torn(session, lane), torn);
+	late = late < bytes ? late : bytes;
+	if (late)
+		discard(session, stream_offset, late);
+	bytes -= late;
+	memmove(data + lane->fill, end - bytes, bytes);
+	return bytes;
+}
+
+/* Is this where the stream ended, and not just where a gap began? Only bytes behind a limit may follow. */
+static bool is_stream_end(const struct session *session, uint64_t stream_offset)
+{
+	const struct account *account = &session->account;
+	/* the gaps of this cause are ours alone */
+	uint64_t behind = account_get(&account->discarded_bytes) - account->gap_bytes[GAP_DISCARDED];
+
+	return stream_offset + behind == account_stream_bytes(account);
+}
+
+/* Nothing of the stream follows. That it ended there is nobody's loss, so it is told, and no gap. */
+static void end_packets(struct session *session, struct lane *lane)
+{
+	size_t torn = lane->block == RING_NONE ? 0 : torn_bytes(&session->plan, lane);
+	uint64_t stream_offset;
+
+	if (torn == 0)
+		return;
+	stream_offset = drop_torn(session, lane);
+	if (!is_stream_end(session, stream_offset + torn)) {
+		discard(session, stream_offset, torn);
+		return;
+	}
+	account_add(&session->account.discarded_bytes, torn);
+	session_event(session, "packet-torn", -1,
+		      "the stream ended within a packet: its last %zu bytes are discarded, since packets of %" PRIu64
+		      " bytes are kept whole",
+		      torn, session->plan.packet_bytes);
+}
+
+/* ---- filling ---- */
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -412,18 +542,49 @@ static uint64_t least(uint64_t a, uint64_t b)
 size_t lanes_room(struct lanes *lanes, void **data)
 {
 	struct session *session = lanes->session;
+	const struct layout_plan *plan = &session->plan;
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
 	if (lane->block == RING_NONE && !begin_block(lanes, lane)) {
-		if (session->plan.is_held)
+		if (plan->is_held)
 			end_runs_if_all_wait(lanes);
 		return 0;
 	}
-	room = session->plan.block_bytes - lane->fill;
+	room = plan->data_bytes - lane->fill;
 	room = least(least(room, lane->unit_left), lane->file_left);
-	*data = (char *)ring_data(session->ring, lane->block) + lane->fill;
+	/* then the block is complete, or the last extent is torn and gone */
+	if (plan->packet_bytes && is_label_full(plan, ring_label(session->ring, lane->block)))
+		room = least(room, plan->packet_bytes - torn_bytes(plan, lane));
+	*data = session_block_data(session, lane->block) + lane->fill;
 	return (size_t)room;
+}
+
+static void begin_extent(const struct session *session, struct lane *lane,
+			 struct block_label *label, uint64_t stream_offset, int64_t utc_ns)
+{
+	struct extent *extent = &label->extents[label->extent_count];
+
+	assert(label->extent_count < session->plan.extent_max);
+	end_extent_sum(&lane->sum, last_extent(label));
+	label->extent_count++;
+	extent->sum = begin_extent_sum(&lane->sum, stream_offset);
+	extent->stream_offset = stream_offset;
+	extent->utc_ns = utc_ns;
+	extent->at = (uint32_t)lane->fill;
+	extent->bytes = 0;
+}
+
+/*
+ * All is in it that may be. Also when the label is full: the next piece may need an extent of its own. A
+ * block of numbered ones is of one unit: their order is the stream's.
+ */
+static bool is_block_complete(const struct layout_plan *plan, const struct lane *lane,
+			      const struct block_label *label)
+{
+	return lane->fill == plan->data_bytes || lane->file_left == 0 ||
+	       (plan->is_appended && lane->unit_left == 0) ||
+	       (is_label_full(plan, label) && torn_bytes(plan, lane) == 0);
 }
 
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
@@ -432,30 +593,30 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct lane *lane = &lanes->lanes[lanes->current];
 	struct block_label *label = ring_label(session->ring, lane->block);
 	struct extent *last = last_extent(label);
+	bool goes_on = last && last->at + last->bytes == lane->fill &&
+		       last->stream_offset + last->bytes == stream_offset;
 
-	if (last && last->at + last->bytes == lane->fill &&
-	    last->stream_offset + last->bytes == stream_offset) {
-		last->bytes += (uint32_t)bytes;
-	} else {
-		assert(label->extent_count < session->plan.extent_max);
-		end_extent_sum(&lane->sum, last);
-		last = &label->extents[label->extent_count++];
-		last->sum = begin_extent_sum(&lane->sum, stream_offset);
-		last->stream_offset = stream_offset;
-		last->utc_ns = utc_ns;
-		last->at = (uint32_t)lane->fill;
-		last->bytes = (uint32_t)bytes;
+	if (!goes_on && session->plan.packet_bytes) {
+		size_t kept = mend_packets(session, lane, bytes, stream_offset);
+
+		if (kept == 0)
+			return;
+		stream_offset += bytes - kept;
+		if (session->source->rate_bps)
+			utc_ns += units_time_for(bytes - kept, session->source->rate_bps);
+		bytes = kept;
 	}
-	add_to_sum(&lane->sum, (const char *)ring_data(session->ring, lane->block) + lane->fill,
-		   bytes, stream_offset);
+	if (!goes_on)
+		begin_extent(session, lane, label, stream_offset, utc_ns);
+	last_extent(label)->bytes += (uint32_t)bytes;
+	add_to_sum(&lane->sum, session_block_data(session, lane->block) + lane->fill, bytes,
+		   stream_offset);
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
 		lane->file_left -= bytes;
 	if (lane->unit_left != UINT64_MAX)
 		lane->unit_left -= bytes;
-	/* also when the label is full: the next piece may need an extent of its own */
-	if (lane->fill == session->plan.block_bytes || lane->file_left == 0 ||
-	    label->extent_count == session->plan.extent_max)
+	if (is_block_complete(&session->plan, lane, label))
 		commit_block(lanes, lane);
 	if (lane->unit_left == 0 || (lane->file_left == 0 && session->plan.unit_bytes == 0)) {
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
@@ -465,6 +626,8 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 
 void lanes_finish(struct lanes *lanes)
 {
-	for (uint32_t i = 0; i < lanes->count; i++)
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		end_packets(lanes->session, &lanes->lanes[i]);
 		retire_lane(lanes, &lanes->lanes[i]);
+	}
 }

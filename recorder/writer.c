@@ -233,19 +233,21 @@ void writer_note_write(struct writer *w, const struct flight *flight, int64_t no
 	atomic_store_explicit(&disk->last_write_ns, ended > last ? ended : last, memory_order_relaxed);
 }
 
-/* Notes where the block's extents went, with their checksums. */
+/* Notes where the block's extents went, behind the headers that went with them, and their checksums. */
 static void note_extents(struct writer *w, const struct flight *flight)
 {
 	struct disk *disk = w->disk;
 	const struct block_label *label = ring_label(w->ring, flight->block);
-	const char *data = ring_data(w->ring, flight->block);
+	const char *data = session_block_data(w->session, flight->block);
+	uint64_t file_offset =
+		flight->file_offset + flight->bytes - ring_bytes(w->ring, flight->block);
 
 	for (uint32_t i = 0; i < label->extent_count; i++) {
 		const struct extent *extent = &label->extents[i];
 		struct segment at = {
 			.file_number = outbox_file_number(flight->file),
 			.file_base = outbox_file_base(flight->file),
-			.file_offset = flight->file_offset + extent->at,
+			.file_offset = file_offset + extent->at,
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = extent->utc_ns,
@@ -274,19 +276,20 @@ static bool is_crowded(const struct writer *w)
 static bool count_write(struct writer *w, struct flight *flight)
 {
 	struct disk *disk = w->disk;
+	size_t bytes = ring_bytes(w->ring, flight->block); /* of the stream */
 
 	if (flight->is_counted)
 		return true;
 	if (is_crowded(w))
 		return false;
 	writer_note_write(w, flight, flight->ended_ns);
-	account_add(&disk->accepted_bytes, flight->bytes);
+	account_add(&disk->accepted_bytes, bytes);
 	outbox_accept(flight);
 	w->accepted_file = flight->file;
 	if (flight->file)
 		note_extents(w, flight);
 	else
-		atomic_fetch_add_explicit(&disk->durable_bytes, flight->bytes, memory_order_relaxed);
+		atomic_fetch_add_explicit(&disk->durable_bytes, bytes, memory_order_relaxed);
 	flight->is_counted = true;
 	return true;
 }
@@ -340,12 +343,30 @@ bool writer_retire(struct writer *w)
 
 /* ---- writing ---- */
 
+/* Where in its file the block goes: as the reader has it, or to the end of whatever this disk has. */
+static uint64_t place_of(const struct writer *w, const struct block_label *label)
+{
+	const struct outbox_file *open = outbox_open_file(w->outbox);
+
+	if (!w->session->plan.is_appended)
+		return label->file_offset;
+	return open ? outbox_file_given(open) : 0;
+}
+
+/* How much of what stands in front of a block's data is written with them. */
+static size_t head_of(const struct writer *w, const struct outbox_file *file)
+{
+	if (!file || w->session->plan.head_bytes == 0)
+		return 0;
+	return MARK6_BLOCK_HEADER_BYTES + (outbox_file_given(file) == 0 ? MARK6_FILE_HEADER_BYTES : 0);
+}
+
 /* A piece of another file was rescued to us in between: the one that is open ends here. */
-static bool end_other_file(struct writer *w, const struct block_label *label)
+static bool end_other_file(struct writer *w, uint64_t file_number, uint64_t file_offset)
 {
 	struct outbox_file *open = outbox_open_file(w->outbox);
 
-	if (!open || outbox_goes_on(open, label->file_number, label->file_offset))
+	if (!open || outbox_goes_on(open, file_number, file_offset))
 		return true;
 	if (w->promise_count >= WRITER_PROMISES_MAX - 1 || outbox_count(w->outbox) > 0)
 		return false; /* what is in flight to it belongs to it */
@@ -358,18 +379,23 @@ static bool write_block(struct writer *w)
 {
 	uint32_t block = w->block;
 	const struct block_label *label = ring_label(w->ring, block);
+	char *data = session_block_data(w->session, block);
 	struct outbox_file *file = NULL;
 	struct flight *flight;
+	size_t head;
 
 	if (w->disk->target.kind == TARGET_DIRECTORY) {
-		if (!end_other_file(w, label))
+		uint64_t file_offset = place_of(w, label);
+
+		if (!end_other_file(w, label->file_number, file_offset))
 			return false;
-		file = outbox_file(w->outbox, label->file_number, label->file_offset);
+		file = outbox_file(w->outbox, label->file_number, file_offset);
 		if (!file)
 			return false;
 	}
-	flight = outbox_write(w->outbox, file, block, ring_data(w->ring, block),
-			      ring_bytes(w->ring, block), ring_block_bytes(w->ring));
+	head = head_of(w, file);
+	flight = outbox_write(w->outbox, file, block, data - head,
+			      head + ring_bytes(w->ring, block), head + w->session->plan.data_bytes);
 	if (!flight)
 		return false;
 	if (file && flight->file_offset == 0)
