@@ -45,11 +45,17 @@ static uint64_t block_quantum(const struct layout_request *request)
 	return part ? part / gcd(part, LAYOUT_ALIGN) * LAYOUT_ALIGN : LAYOUT_ALIGN;
 }
 
-/* In a block: whole packets, as many as Mark6 itself puts into one. */
-static uint64_t classic_block(uint64_t packet_bytes)
+/* As many whole packets as Mark6 itself puts into a block; one at least. */
+static uint64_t classic_data(uint64_t packet_bytes)
 {
 	uint64_t count = (MARK6_BLOCK_BYTES_CLASSIC - MARK6_BLOCK_HEADER_BYTES) / packet_bytes;
-	uint64_t bytes = MARK6_HEAD_BYTES + (count ? count : 1) * packet_bytes;
+
+	return (count ? count : 1) * packet_bytes;
+}
+
+static uint64_t classic_block(uint64_t packet_bytes)
+{
+	uint64_t bytes = MARK6_HEAD_BYTES + classic_data(packet_bytes);
 
 	return (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
 }
@@ -111,6 +117,8 @@ static int plan_packets(struct layout_plan *plan, const struct layout_request *r
 	plan->packet_bytes = request->packet_bytes;
 	plan->packet_format = request->packet_format;
 	plan->data_bytes = room / plan->packet_bytes * plan->packet_bytes;
+	if (request->block_bytes == 0 && plan->data_bytes > classic_data(plan->packet_bytes))
+		plan->data_bytes = classic_data(plan->packet_bytes);
 	if (plan->data_bytes > 0)
 		return 0;
 	snprintf(error, LAYOUT_ERROR_LEN,

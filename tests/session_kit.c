@@ -506,7 +506,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t offset)
 	return pread(fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* A header, then whole blocks up to the end. What a failed disk has behind them is cut off when it is closed. */
+/* A header, then whole blocks up to the end. What is not safe on a failed disk may be anything. */
 static bool check_blocks(struct tally *tally, int fd, const char *file, uint64_t bytes, bool may_end)
 {
 	const struct layout_plan *plan = &tally->kit->session->plan;
@@ -517,7 +517,7 @@ static bool check_blocks(struct tally *tally, int fd, const char *file, uint64_t
 	if (!read_at(fd, buf, sizeof(buf), 0) || !mark6_get_file_header(buf, &header) ||
 	    header.format != plan->packet_format || header.packet_bytes != plan->packet_bytes ||
 	    header.block_bytes != plan->data_bytes + MARK6_BLOCK_HEADER_BYTES)
-		return wrong(tally, "%s has a wrong file header", file);
+		return may_end || wrong(tally, "%s has a wrong file header", file);
 	while (at < bytes) {
 		struct mark6_block_header block;
 
