@@ -235,6 +235,7 @@ int existing_check(const struct target *target, const char *name, const char *na
 {
 	char journal[NAME_MAX + 1];
 	json_t *files = NULL;
+	bool is_file; /* by its template a file may be named as the recording is */
 	struct stat st;
 	DIR *dir;
 	int ret;
@@ -246,8 +247,9 @@ int existing_check(const struct target *target, const char *name, const char *na
 		ret = dir ? find_foreign(dir, name, name_template, files, found, len) : -errno;
 	if (dir)
 		closedir(dir);
+	is_file = ret == 0 && is_listed(files, name);
 	json_decref(files);
-	if (ret != 0 || fstatat(target->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (ret != 0 || is_file || fstatat(target->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ret;
 	dir = open_dir(target->dir_fd, name);
 	if (!dir && S_ISDIR(st.st_mode))

@@ -332,6 +332,19 @@ static void put_headers(struct lanes *lanes, const struct lane *lane)
 			      });
 }
 
+/* What stands in the headers must be true, and nothing but the data can tell. */
+static void look_at_first_packet(struct session *session, const struct lane *lane)
+{
+	const struct layout_plan *plan = &session->plan;
+
+	if (!mark6_is_packet(session_block_data(session, lane->block), plan->packet_format,
+			     plan->packet_bytes))
+		session_event(session, "packet-odd", -1,
+			      "the stream does not begin with a packet of format %s and %" PRIu64
+			      " bytes, as the files say: --packet-format and --packet-size may be wrong, and who gathers by them goes wrong, too",
+			      mark6_format_name(plan->packet_format), plan->packet_bytes);
+}
+
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
 static void commit_block(struct lanes *lanes, struct lane *lane)
 {
@@ -341,6 +354,8 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	bool is_last;
 
 	end_extent_sum(&lane->sum, last_extent(label));
+	if (plan->head_bytes && lanes->block_count == 0)
+		look_at_first_packet(session, lane);
 	if (plan->head_bytes)
 		put_headers(lanes, lane);
 	else

@@ -538,7 +538,7 @@ static void numbered_blocks_have_every_whole_packet(void **state)
 	static const uint64_t packets[] = { 1, 24, 1000, KIT_BLOCK - 64 };
 
 	(void)state;
-	for (unsigned disks = 1; disks <= KIT_DISKS; disks++) {
+	for (unsigned disks = 1; disks < KIT_DISKS; disks += 2) {
 		for (size_t s = 0; s < STREAM_COUNT; s++) {
 			for (unsigned turn = 0; turn < 8; turn++) {
 				const struct account *account;
@@ -602,7 +602,8 @@ static void what_is_torn_at_the_end_is_told_and_no_gap(void **state)
 		assert_whole(bytes / 100 * 100);
 		assert_int_equal(account_get(&account->discarded_bytes), bytes % 100 + (is_lost ? 0 : 5));
 		assert_int_equal(account->gap_bytes[GAP_DISCARDED], is_lost ? bytes % 100 : 0);
-		assert_int_equal(kit.session->warning_count, !is_lost);
+		assert_int_equal(kit.session->warning_count, 1 + !is_lost);
+		assert_non_null(strstr(kit.session->warnings[0], "does not begin with a packet"));
 		end();
 	}
 }

@@ -102,6 +102,21 @@ static void an_impossible_block_header_is_refused_and_told(void **state)
 	assert_true(mark6_get_block_header(buf, &file_header, &block));
 }
 
+static void packets_are_told_from_what_is_none(void **state)
+{
+	unsigned char vdif[32] = { [8] = 0xec, [9] = 0x03, [11] = 0x44 },
+		      mark5b[16] = { 0xed, 0xde, 0xad, 0xab };
+
+	(void)state;
+	assert_true(mark6_is_packet(vdif, MARK6_VDIF, 8032));
+	assert_false(mark6_is_packet(vdif, MARK6_VDIF, 8024));
+	assert_false(mark6_is_packet(vdif, MARK6_VDIF, 8));
+	assert_false(mark6_is_packet(vdif, MARK6_MARK5B, 10016));
+	assert_true(mark6_is_packet(mark5b, MARK6_MARK5B, 10016));
+	assert_false(mark6_is_packet(mark5b, MARK6_VDIF, 10016));
+	assert_true(mark6_is_packet(mark5b, MARK6_UNKNOWN, 1));
+}
+
 static void each_format_has_its_name_and_suffix(void **state)
 {
 	(void)state;
@@ -120,6 +135,7 @@ int main(void)
 		cmocka_unit_test(headers_come_back_as_they_were),
 		cmocka_unit_test(an_impossible_file_header_is_refused_and_told),
 		cmocka_unit_test(an_impossible_block_header_is_refused_and_told),
+		cmocka_unit_test(packets_are_told_from_what_is_none),
 		cmocka_unit_test(each_format_has_its_name_and_suffix),
 	};
 

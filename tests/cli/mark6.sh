@@ -34,6 +34,7 @@ instrument() {
 	is disks.0.io buffered
 	blocks "$format" "$packet" "$suffix" "$one"
 	cmp "$file" "$RIG/packets" || rig_fail "one disk: the blocks of $name are not $file"
+	said_not 'does not begin with a packet'
 	audit "$name" "$one"
 	for stripe in any round; do
 		name=${1/./_}_$stripe
@@ -56,6 +57,11 @@ if (rig_need data) >/dev/null && [ -e "$DATA/radio/sample.vdif" ]; then
 	instrument sample.m5b 1 10016 .m5b mark5b
 	instrument sample.dada 2 1064 .mark6 unknown
 	said 'unknown format'
+	name=lie
+	record 0 -s "file:$DATA/radio/sample.vdif" --name $name --layout mark6 --packet-size 5024 -o "$one" "${small[@]}"
+	said 'does not begin with a packet of format vdif and 5024 bytes'
+	record 0 -s "file:$DATA/radio/sample.vdif" --name ${name}2 --layout mark6 --packet-size 10016 --packet-format mark5b -o "$one" "${small[@]}"
+	said 'does not begin with a packet of format mark5b'
 else
 	echo "without the sample files"
 fi
@@ -82,6 +88,16 @@ record 73 -s sim: -n 1M --name $name --layout mark6 --packet-size 8032 -o "${thr
 record 0 -s sim: -n $((100 * 1000)) --name $name --layout mark6 --packet-size 1000 --force "${to_three[@]}" "${small[@]}"
 blocks 0 1000 .vdif "${three[@]}"
 "$TOOLS/tool_verify_sim" -n 100000 "$RIG/packets" || rig_fail "the old recording is still there"
+
+# ---- files named as the recording is, as jive5ab has them
+name=plain
+record 0 -s sim: -n 1M --name $name --template $name --layout mark6 --packet-size 1000 "${to_three[@]}" "${small[@]}"
+record 73 -s sim: -n 1M --name $name --layout vbs "${to_three[@]}" "${small[@]}"
+record 0 -s sim: -n 100k --name $name --template $name --layout mark6 --packet-size 1000 --force "${to_three[@]}" "${small[@]}"
+blocks 0 1000 "" "${three[@]}"
+"$TOOLS/tool_verify_sim" -n 100000 "$RIG/packets" || rig_fail "the old recording is still there"
+gather 0 $name "${three[@]}"
+cmp "$RIG/packets" "$RIG/gathered" || rig_fail "vsib-gather has made something else of it"
 
 # ---- the device loses bytes: whole packets all the same, and each loss has its gap
 name=torn
