@@ -118,7 +118,7 @@ static void draw_shape(unsigned disk_count)
 	config->layout = shape < 2 ? LAYOUT_VBS : shape < 7 ? LAYOUT_RAW : LAYOUT_MARK6;
 	config->packet_bytes = 1 + chance(1000);
 	config->stripe = disk_count > 1 && shape >= 1 && (shape <= 4 || shape == 8) ? STRIPE_ROUND :
-										       STRIPE_ANY;
+										      STRIPE_ANY;
 	config->unit_bytes = shape == 4 ? 5000 : 0;
 	if (shape == 3 || shape == 5 || (shape == 2 && disk_count == 1))
 		config->file_bytes = 100000; /* several runs */

@@ -349,9 +349,9 @@ static void mark6_blocks_are_as_many_whole_packets_as_mark6_has_in_one(void **st
 {
 	static const struct {
 		uint64_t packet, data;
-	} cases[] = { { 8032, 1245 * 8032 },   { 5032, 1987 * 5032 }, { 8224, 1215 * 8224 },
-		      { 10016, 998 * 10016 },  { 1000, 9999 * 1000 }, { 10000000, 10000000 },
-		      { 9999992, 9999992 },    { 1, 9999992 },	      { 30000000, 30000000 } };
+	} cases[] = { { 8032, 1245 * 8032 },  { 5032, 1987 * 5032 }, { 8224, 1215 * 8224 },
+		      { 10016, 998 * 10016 }, { 1000, 9999 * 1000 }, { 10000000, 10000000 },
+		      { 9999992, 9999992 },   { 1, 9999992 },        { 30000000, 30000000 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -364,7 +364,8 @@ static void mark6_blocks_are_as_many_whole_packets_as_mark6_has_in_one(void **st
 			assert_int_equal(plan.block_bytes % 4096, 0);
 			assert_true(plan.head_bytes + plan.data_bytes <= plan.block_bytes);
 			assert_true(plan.block_bytes - plan.head_bytes - plan.data_bytes < 4096);
-			assert_true(plan.head_bytes >= MARK6_FILE_HEADER_BYTES + MARK6_BLOCK_HEADER_BYTES);
+			assert_true(plan.head_bytes >=
+				    MARK6_FILE_HEADER_BYTES + MARK6_BLOCK_HEADER_BYTES);
 			assert_int_equal(plan.head_bytes % 64, 0);
 		}
 	}

@@ -76,8 +76,8 @@ static uint32_t read_file_header(struct set *set, FILE *f, const char *path)
 	return word_at(header + 8);
 }
 
-static bool is_possible(const struct set *set, const struct block *block, uint32_t length, uint32_t longest,
-			uint64_t file_end)
+static bool is_possible(const struct set *set, const struct block *block, uint32_t length,
+			uint32_t longest, uint64_t file_end)
 {
 	return length > 8 && length <= longest && block->bytes % set->packet_bytes == 0 &&
 	       block->offset + block->bytes <= file_end;
@@ -111,8 +111,8 @@ static bool read_blocks(struct set *set, FILE *f, const char *path)
 		if (set->count == BLOCKS_MAX)
 			return false;
 		set->blocks[set->count++] = block;
-		printf("block %" PRIu32 " %s %" PRIu64 " %" PRIu32 "\n", block.number, path, block.offset,
-		       block.bytes);
+		printf("block %" PRIu32 " %s %" PRIu64 " %" PRIu32 "\n", block.number, path,
+		       block.offset, block.bytes);
 		at += length;
 	}
 	return true;
@@ -133,9 +133,11 @@ static void check_numbers(struct set *set)
 		const struct block *block = &set->blocks[i];
 
 		if (i && block->number == set->blocks[i - 1].number)
-			wrong(set, block->path, block->offset, "once more there is number", block->number);
+			wrong(set, block->path, block->offset, "once more there is number",
+			      block->number);
 		else if (block->number != expected && !set->has_crashed)
-			wrong(set, block->path, block->offset, "behind a hole comes number", block->number);
+			wrong(set, block->path, block->offset, "behind a hole comes number",
+			      block->number);
 		expected = block->number + 1;
 	}
 }
@@ -145,7 +147,8 @@ static bool copy_block(const struct block *block, FILE *out)
 	FILE *f = fopen(block->path, "r");
 	char *data = malloc(block->bytes);
 	bool is_copied = f && data && fseeko(f, (off_t)block->offset, SEEK_SET) == 0 &&
-			 fread(data, block->bytes, 1, f) == 1 && fwrite(data, block->bytes, 1, out) == 1;
+			 fread(data, block->bytes, 1, f) == 1 &&
+			 fwrite(data, block->bytes, 1, out) == 1;
 
 	free(data);
 	if (f)
