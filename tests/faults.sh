@@ -164,7 +164,7 @@ nothing_lost() {
 	blocks_are_whole
 }
 
-# blocks_are_whole [-c]: of layout mark6, by the files alone: each number once, and nothing behind the last whole block
+# blocks_are_whole [-c] [-t]: of layout mark6, by the files alone: each number once, and nothing behind the last whole block
 blocks_are_whole() {
 	[ "$layout" = mark6 ] && [ "$is_within_reach" = yes ] || return 0
 	local target files=()
@@ -192,7 +192,7 @@ complete() {
 # A recording that broke off: what its journal calls durable is there and right, and no more than the report says.
 promises_kept() {
 	local durable journal
-	blocks_are_whole -c
+	blocks_are_whole -c -t
 	journal=$(journal_of "$name" "${targets[0]}")
 	rig_fault_set sick reset 2>/dev/null
 	if tail -n 1 "$journal" | grep -q '"type":"end"'; then # the journal was not hit

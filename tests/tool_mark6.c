@@ -2,9 +2,10 @@
 /*
  * tool_mark6 - what a set of Mark6 scatter-gather files holds, read by nothing but their headers
  *
- *   tool_mark6 [-c] -f FORMAT -p PACKET [-b BLOCK] [-o OUT] FILE...
+ *   tool_mark6 [-c] [-t] -f FORMAT -p PACKET [-b BLOCK] [-o OUT] FILE...
  *
- *   -c         the recorder has crashed: what no header explains ends a file, and numbers may be missing
+ *   -c         the recorder has crashed: numbers may be missing
+ *   -t         and what no header explains ends a file, instead of being wrong
  *   -f FORMAT  0 VDIF, 1 Mark5B, 2 unknown; -p PACKET bytes of a packet; -b BLOCK the nominal block length:
  *              each must stand in every file's header
  *   -o OUT     the blocks' packets go there, in the order of the blocks' numbers
@@ -32,7 +33,7 @@ struct block {
 };
 
 struct set {
-	bool has_crashed, is_wrong;
+	bool has_crashed, has_tail, is_wrong;
 	uint32_t format, packet_bytes, block_bytes;
 	const char *out;
 	struct block *blocks;
@@ -104,7 +105,7 @@ static bool read_blocks(struct set *set, FILE *f, const char *path)
 			block.bytes = length - 8;
 		}
 		if (!is_possible(set, &block, length, longest, end)) {
-			if (!set->has_crashed)
+			if (!set->has_tail)
 				wrong(set, path, at, "no whole block, its length is", length);
 			return true;
 		}
@@ -201,10 +202,13 @@ int main(int argc, char **argv)
 	struct set set = { .format = UINT32_MAX };
 	int option, status;
 
-	while ((option = getopt(argc, argv, "cf:p:b:o:")) != -1) {
+	while ((option = getopt(argc, argv, "ctf:p:b:o:")) != -1) {
 		switch (option) {
 		case 'c':
 			set.has_crashed = true;
+			break;
+		case 't':
+			set.has_tail = true;
 			break;
 		case 'f':
 			set.format = (uint32_t)strtoul(optarg, NULL, 10);

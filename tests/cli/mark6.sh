@@ -136,7 +136,7 @@ pid=$!
 wait_for 30 has_segments || rig_fail "no five segments in the journal after 30 s"
 kill -KILL "$(child_of $pid)"
 wait $pid
-crashed=(-c)
+crashed=(-c -t)
 blocks 0 8032 .vdif "${three[@]}"
 crashed=()
 for target in "${three[@]}"; do
