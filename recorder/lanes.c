@@ -3,12 +3,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/packets.h"
 #include "recorder/xxh3.h"
 
 #define SUM_AGE_NS \
@@ -212,7 +212,7 @@ static void add_to_sum(struct sum *sum, const void *data, size_t bytes, uint64_t
 	sum->stream_end = stream_offset + bytes;
 }
 
-/* Unless it has been ended before: a new one is due then, see drop_torn(). */
+/* Unless its end was torn off: a new one is due then, see take_off(). */
 static void end_extent_sum(const struct sum *sum, struct extent *extent)
 {
 	if (sum->state && extent && !sum->is_due)
@@ -310,41 +310,6 @@ static void pad(const struct session *session, const struct lane *lane)
 		memset(session_block_data(session, lane->block) + lane->fill, 0, rest);
 }
 
-/*
- * The block's header, and in front of it that of a file, should it be the first one there. Done here and
- * not by who writes it: a disk that is stuck may still read what another one writes by now.
- */
-static void put_headers(struct lanes *lanes, const struct lane *lane)
-{
-	const struct layout_plan *plan = &lanes->session->plan;
-	char *header = session_block_data(lanes->session, lane->block) - MARK6_BLOCK_HEADER_BYTES;
-
-	mark6_put_block_header(header, &(struct mark6_block_header){
-					       .number = lanes->block_count++,
-					       .bytes = MARK6_BLOCK_HEADER_BYTES + (uint32_t)lane->fill,
-				       });
-	mark6_put_file_header(header - MARK6_FILE_HEADER_BYTES,
-			      &(struct mark6_file_header){
-				      .version = MARK6_VERSION,
-				      .block_bytes = MARK6_BLOCK_HEADER_BYTES + (uint32_t)plan->data_bytes,
-				      .format = plan->packet_format,
-				      .packet_bytes = (uint32_t)plan->packet_bytes,
-			      });
-}
-
-/* What stands in the headers must be true, and nothing but the data can tell. */
-static void look_at_first_packet(struct session *session, const struct lane *lane)
-{
-	const struct layout_plan *plan = &session->plan;
-
-	if (!mark6_is_packet(session_block_data(session, lane->block), plan->packet_format,
-			     plan->packet_bytes))
-		session_event(session, "packet-odd", -1,
-			      "the stream does not begin with a packet of format %s and %" PRIu64
-			      " bytes, as the files say: --packet-format and --packet-size may be wrong, and who gathers by them goes wrong, too",
-			      mark6_format_name(plan->packet_format), plan->packet_bytes);
-}
-
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
 static void commit_block(struct lanes *lanes, struct lane *lane)
 {
@@ -354,10 +319,8 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	bool is_last;
 
 	end_extent_sum(&lane->sum, last_extent(label));
-	if (plan->head_bytes && lanes->block_count == 0)
-		look_at_first_packet(session, lane);
 	if (plan->head_bytes)
-		put_headers(lanes, lane);
+		packets_put_headers(session, lane->block, lane->fill, lanes->block_count++);
 	else
 		pad(session, lane);
 	lane->file_offset += lane->fill;
@@ -450,103 +413,6 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 	}
 }
 
-/* ---- whole packets ---- */
-
-/* 0 where any bytes will do. */
-static size_t torn_bytes(const struct layout_plan *plan, const struct lane *lane)
-{
-	return plan->packet_bytes ? lane->fill % plan->packet_bytes : 0;
-}
-
-/* One more extent may be needed to end a packet that has begun. */
-static bool is_label_full(const struct layout_plan *plan, const struct block_label *label)
-{
-	return label->extent_count + (plan->packet_bytes > 0) >= plan->extent_max;
-}
-
-/* Bytes of the stream that are in no whole packet because others are lost. */
-static void discard(struct session *session, uint64_t stream_offset, uint64_t bytes)
-{
-	account_add(&session->account.discarded_bytes, bytes);
-	session_gap(session, stream_offset, bytes, GAP_DISCARDED, false);
-}
-
-/*
- * Forgets the beginning of a packet that does not go on. It lies in the last extent: what is not one
- * with it in the stream has torn it already.
- * Return: where in the stream it began.
- */
-static uint64_t drop_torn(const struct session *session, struct lane *lane)
-{
-	struct block_label *label = ring_label(session->ring, lane->block);
-	struct extent *last = last_extent(label);
-	size_t torn = torn_bytes(&session->plan, lane);
-
-	assert(last && last->bytes >= torn);
-	last->bytes -= (uint32_t)torn;
-	last->sum = SUM_OURS; /* the one that we have is of these bytes as well */
-	lane->sum.is_due = true;
-	if (last->bytes == 0)
-		label->extent_count--;
-	lane->fill -= torn;
-	if (lane->unit_left != UINT64_MAX)
-		lane->unit_left += torn;
-	return last->stream_offset + last->bytes;
-}
-
-/*
- * Behind a gap: the packet before it is torn, and so may be the one that comes first. What is not in a
- * whole packet is left out.
- * Return: how many bytes of what was put into the block stay, the last of them.
- */
-static size_t mend_packets(struct session *session, struct lane *lane, size_t bytes,
-			   uint64_t stream_offset)
-{
-	uint64_t packet = session->plan.packet_bytes;
-	char *data = session_block_data(session, lane->block), *end = data + lane->fill + bytes;
-	size_t torn = torn_bytes(&session->plan, lane),
-	       late = (size_t)((packet - stream_offset % packet) % packet);
-
-	if (torn)
-		discard(session, drop_torn(session, lane), torn);
-	late = late < bytes ? late : bytes;
-	if (late)
-		discard(session, stream_offset, late);
-	bytes -= late;
-	memmove(data + lane->fill, end - bytes, bytes);
-	return bytes;
-}
-
-/* Is this where the stream ended, and not just where a gap began? Only bytes behind a limit may follow. */
-static bool is_stream_end(const struct session *session, uint64_t stream_offset)
-{
-	const struct account *account = &session->account;
-	/* the gaps of this cause are ours alone */
-	uint64_t behind = account_get(&account->discarded_bytes) - account->gap_bytes[GAP_DISCARDED];
-
-	return stream_offset + behind == account_stream_bytes(account);
-}
-
-/* Nothing of the stream follows. That it ended there is nobody's loss, so it is told, and no gap. */
-static void end_packets(struct session *session, struct lane *lane)
-{
-	size_t torn = lane->block == RING_NONE ? 0 : torn_bytes(&session->plan, lane);
-	uint64_t stream_offset;
-
-	if (torn == 0)
-		return;
-	stream_offset = drop_torn(session, lane);
-	if (!is_stream_end(session, stream_offset + torn)) {
-		discard(session, stream_offset, torn);
-		return;
-	}
-	account_add(&session->account.discarded_bytes, torn);
-	session_event(session, "packet-torn", -1,
-		      "the stream ended within a packet: its last %zu bytes are discarded, since packets of %" PRIu64
-		      " bytes are kept whole",
-		      torn, session->plan.packet_bytes);
-}
-
 /* ---- filling ---- */
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -569,8 +435,8 @@ size_t lanes_room(struct lanes *lanes, void **data)
 	room = plan->data_bytes - lane->fill;
 	room = least(least(room, lane->unit_left), lane->file_left);
 	/* then the block is complete, or the last extent is torn and gone */
-	if (plan->packet_bytes && is_label_full(plan, ring_label(session->ring, lane->block)))
-		room = least(room, plan->packet_bytes - torn_bytes(plan, lane));
+	if (plan->packet_bytes && packets_is_label_full(plan, ring_label(session->ring, lane->block)))
+		room = least(room, plan->packet_bytes - packets_torn(plan, lane->fill));
 	*data = session_block_data(session, lane->block) + lane->fill;
 	return (size_t)room;
 }
@@ -590,6 +456,37 @@ static void begin_extent(const struct session *session, struct lane *lane,
 	extent->bytes = 0;
 }
 
+/* The block has lost its last bytes: a packet that was torn. */
+static void take_off(struct lane *lane, size_t bytes)
+{
+	if (bytes == 0)
+		return;
+	lane->sum.is_due = true; /* this one is of them as well */
+	if (lane->unit_left != UINT64_MAX)
+		lane->unit_left += bytes;
+}
+
+/* What begins in a block is behind a gap, or behind a header. Return: how many of the bytes stay, the last ones. */
+static size_t begin_packets(struct session *session, struct lane *lane, size_t bytes,
+			    uint64_t stream_offset)
+{
+	size_t fill = lane->fill;
+	size_t kept = packets_mend(session, lane->block, &lane->fill, bytes, stream_offset);
+
+	take_off(lane, fill - lane->fill);
+	return kept;
+}
+
+static void end_packets(struct session *session, struct lane *lane)
+{
+	size_t fill = lane->fill;
+
+	if (lane->block == RING_NONE)
+		return;
+	packets_end(session, lane->block, &lane->fill);
+	take_off(lane, fill - lane->fill);
+}
+
 /*
  * All is in it that may be. Also when the label is full: the next piece may need an extent of its own. A
  * block of numbered ones is of one unit: their order is the stream's.
@@ -599,7 +496,7 @@ static bool is_block_complete(const struct layout_plan *plan, const struct lane 
 {
 	return lane->fill == plan->data_bytes || lane->file_left == 0 ||
 	       (plan->is_appended && lane->unit_left == 0) ||
-	       (is_label_full(plan, label) && torn_bytes(plan, lane) == 0);
+	       (packets_is_label_full(plan, label) && packets_torn(plan, lane->fill) == 0);
 }
 
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
@@ -612,7 +509,7 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		       last->stream_offset + last->bytes == stream_offset;
 
 	if (!goes_on && session->plan.packet_bytes) {
-		size_t kept = mend_packets(session, lane, bytes, stream_offset);
+		size_t kept = begin_packets(session, lane, bytes, stream_offset);
 
 		if (kept == 0)
 			return;

@@ -9,9 +9,7 @@
  *          lane, whose disk is chosen anew at each file; policy round has one a disk, and the
  *          stream goes from lane to lane unit by unit, each lane filling its own block. A block
  *          never spans two files, so that file offsets stay aligned.
- * Packets: Where blocks hold whole packets (plan.packet_bytes) they are counted from the stream's first
- *          byte. What a gap or the stream's end leaves of a packet goes into no block: it is counted as
- *          discarded.
+ * Packets: Where blocks hold whole packets a block ends with one, whatever is lost: see packets.h.
  * Threads: the reader only.
  */
 #ifndef VSIB_RECORDER_LANES_H
