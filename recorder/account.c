@@ -68,15 +68,13 @@ bool account_check(const struct account *account, const struct account_sum *sum,
 	uint64_t received = account_get(&account->received_bytes);
 	uint64_t overflow = account_get(&account->overflow_bytes);
 	uint64_t discarded = account_get(&account->discarded_bytes);
-	uint64_t disk = sum->disk_bytes + account_get(&account->unclaimed_disk_bytes);
-	uint64_t aborted = sum->aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 
-	if (received == sum->written_bytes + overflow + disk + discarded + aborted)
+	if (received == sum->written_bytes + overflow + sum->disk_bytes + discarded + sum->aborted_bytes)
 		return true;
 	snprintf(error, len,
 		 "the account doesn't close: received %" PRIu64 ", but written %" PRIu64
 		 " + overflow %" PRIu64 " + disk %" PRIu64 " + discarded %" PRIu64
 		 " + aborted %" PRIu64 "; this is a fault of the recorder",
-		 received, sum->written_bytes, overflow, disk, discarded, aborted);
+		 received, sum->written_bytes, overflow, sum->disk_bytes, discarded, sum->aborted_bytes);
 	return false;
 }

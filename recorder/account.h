@@ -50,7 +50,7 @@ struct account {
 	uint64_t gap_bytes[GAP_CAUSE_COUNT];
 };
 
-/* What the disks have made of it, summed up over all of them by the caller of account_check(). */
+/* What has become of it behind the ring, summed up by the caller of account_check(). */
 struct account_sum {
 	uint64_t written_bytes;
 	uint64_t disk_bytes;

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "drivers/units.h"
+
+#define MARK5_BYTES 65528
+#define MARK5_EDGE_NS INT64_C(1125000)
+
 bool disk_is_usable(const struct disk *disk)
 {
 	return atomic_load_explicit(&disk->state, memory_order_acquire) == DISK_OK;
@@ -106,6 +111,61 @@ void disk_turn_failed(struct disk *disk, int error, const char *why)
 	set_state(disk, state, state == DISK_FULL ? "disk-full" : "disk-failed", why);
 }
 
+/*
+ * As Mark5's get_stats counts: eight bins with edges 1.125 ms x 2^k, of the time that 65528 bytes take.
+ */
+static unsigned mark5_bin(int64_t took_ns, size_t bytes)
+{
+	int64_t scaled_ns = bytes ? (int64_t)((double)took_ns * MARK5_BYTES / (double)bytes) : 0;
+	unsigned bin = 0;
+
+	while (bin < SESSION_MARK5_BINS - 1 && scaled_ns > MARK5_EDGE_NS << bin)
+		bin++;
+	return bin;
+}
+
+void disk_note_write(struct disk *disk, int64_t started_ns, int64_t ended_ns, size_t bytes,
+		     uint64_t file_offset)
+{
+	int64_t took = ended_ns - started_ns,
+		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
+	unsigned class = 0;
+
+	if (last == 0) /* the first turn is counted from the start, as wr did it */
+		last = atomic_load_explicit(&disk->session->running_ns, memory_order_relaxed);
+
+	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
+		class ++;
+	account_add(&disk->write_hist[class], 1);
+	account_add(&disk->mark5_bins[mark5_bin(took, bytes)], 1);
+	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
+		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
+		atomic_store_explicit(&disk->worst_offset, file_offset, memory_order_relaxed);
+		atomic_store_explicit(&disk->worst_write_at_ns, ended_ns, memory_order_relaxed);
+	}
+	if (ended_ns - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
+		atomic_store_explicit(&disk->longest_turn_ns, ended_ns - last, memory_order_relaxed);
+	atomic_store_explicit(&disk->last_write_ns, ended_ns > last ? ended_ns : last,
+			      memory_order_relaxed);
+}
+
+void disk_drop(struct disk *disk)
+{
+	struct session *session = disk->session;
+	uint32_t block;
+
+	while ((block = ring_claim(session->ring, disk->number)) != RING_NONE) {
+		size_t bytes = ring_bytes(session->ring, block);
+		int64_t now = units_monotonic_ns();
+
+		disk_note_write(disk, now, now, bytes, 0);
+		account_add(&disk->accepted_bytes, bytes);
+		atomic_fetch_add_explicit(&disk->durable_bytes, bytes, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&session->run_count, 1, memory_order_release);
+		ring_give_back(session->ring, block);
+	}
+}
+
 void disk_settle(struct disk *disk, uint32_t count)
 {
 	struct session *session = disk->session;
@@ -113,22 +173,32 @@ void disk_settle(struct disk *disk, uint32_t count)
 
 	while (count-- > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
+		bool is_other = segment.file_number & LAYOUT_OTHER;
 
 		/* relaxed: a counter */
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
+		if (is_other)
+			account_add(&disk->other_bytes, segment.bytes);
 		if (!session->journal)
 			continue;
-		layout_file_name(name, disk->name_template, segment.file_number, segment.file_base);
-		journal_say_segment(session->journal, &(struct journal_segment){
-							      .target = disk->number,
-							      .file = name,
-							      .file_offset = segment.file_offset,
-							      .bytes = segment.bytes,
-							      .stream_offset = segment.stream_offset,
-							      .xxh3 = segment.xxh3,
-							      .has_xxh3 = session->config.use_checksums,
-							      .utc_ns = segment.utc_ns,
-						      });
+		layout_file_name(name, is_other ? disk->other_template : disk->name_template,
+				 segment.file_number, segment.file_base);
+		journal_say_segment(session->journal,
+				    &(struct journal_segment){
+					    .target = disk->number,
+					    .file = name,
+					    .file_offset = segment.file_offset,
+					    .bytes = segment.bytes,
+					    .stream_offset = segment.stream_offset,
+					    .xxh3 = segment.xxh3,
+					    .has_xxh3 = session->config.use_checksums,
+					    .is_second = segment.file_number & LAYOUT_SECOND,
+					    .is_parity = segment.file_number & LAYOUT_PARITY,
+					    .has_row = session->plan.has_parity,
+					    .row = segment.row_at / session->plan.block_bytes,
+					    .row_offset = segment.row_at % session->plan.block_bytes,
+					    .utc_ns = segment.utc_ns,
+				    });
 	}
 }
 
@@ -137,8 +207,8 @@ void disk_forfeit(struct disk *disk, enum gap_cause cause)
 	while (segmenter_pending(disk->segmenter) > 0) {
 		struct segment segment = segmenter_take(disk->segmenter);
 
-		account_add(cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
-			    segment.bytes);
-		session_gap(disk->session, segment.stream_offset, segment.bytes, cause, false);
+		session_lose(disk->session,
+			     cause == GAP_DISK ? &disk->forfeited_bytes : &disk->aborted_bytes,
+			     segment.stream_offset, segment.bytes, cause, segment.file_number);
 	}
 }

@@ -41,6 +41,20 @@ void disk_turn_failed(struct disk *disk, int error, const char *why);
 void disk_hold(struct disk *disk, const char *why);
 
 /**
+ * disk_note_write() - how long a write took, or has been taking up to @ended_ns when it is not back
+ * @file_offset: where it went in its file
+ */
+void disk_note_write(struct disk *disk, int64_t started_ns, int64_t ended_ns, size_t bytes,
+		     uint64_t file_offset);
+
+/**
+ * disk_drop() - null: what is in its queue is counted and goes back to the ring
+ *
+ * There is nothing to wait for, so it takes no thread: whoever puts a block calls this.
+ */
+void disk_drop(struct disk *disk);
+
+/**
  * disk_settle() - the @count oldest pending segments are durable: count them and tell the journal
  */
 void disk_settle(struct disk *disk, uint32_t count);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
-#include "recorder/mark6.h"
+#include "recorder/layout.h"
 
 /* ".part", "@OFFSET", both, or nothing: what may stand behind a data file's name. */
 static bool is_piece_suffix(const char *rest)
@@ -72,6 +72,8 @@ static bool is_of_name(const char *file, const char *name)
 	for (enum mark6_format format = 0; format < MARK6_FORMAT_COUNT; format++)
 		if (strcmp(rest, mark6_format_suffix(format)) == 0)
 			return true;
+	if (strncmp(rest, LAYOUT_PARITY_SUFFIX ".", strlen(LAYOUT_PARITY_SUFFIX ".")) == 0)
+		rest += strlen(LAYOUT_PARITY_SUFFIX);
 	rest++;
 	if (!isdigit((unsigned char)*rest))
 		return false;

@@ -220,15 +220,23 @@ void journal_end(struct journal *journal, json_t *line)
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment)
 {
 	char utc[UNITS_UTC_LEN], sum[17];
-	json_t *line = json_pack("{ss si ss sI sI sI}", "type", "segment", "target",
-				 (int)segment->target, "file", segment->file, "file_offset",
-				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes,
-				 "stream_offset", (json_int_t)segment->stream_offset);
+	json_t *line = json_pack("{ss si ss sI sI}", "type", segment->is_parity ? "parity" : "segment",
+				 "target", (int)segment->target, "file", segment->file, "file_offset",
+				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes);
 
+	if (line && !segment->is_parity)
+		json_object_set_new(line, "stream_offset",
+				    json_integer((json_int_t)segment->stream_offset));
+	if (line && segment->has_row)
+		json_object_set_new(line, "row", json_integer((json_int_t)segment->row));
+	if (line && segment->has_row && segment->row_offset)
+		json_object_set_new(line, "row_offset", json_integer((json_int_t)segment->row_offset));
 	if (line && segment->has_xxh3) {
 		snprintf(sum, sizeof(sum), "%016" PRIx64, segment->xxh3);
 		json_object_set_new(line, "xxh3", json_string(sum));
 	}
+	if (line && segment->is_second)
+		json_object_set_new(line, "copy", json_integer(1));
 	if (line)
 		json_object_set_new(line, "utc", json_string(units_format_utc(utc, segment->utc_ns)));
 	journal_say(journal, line);

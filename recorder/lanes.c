@@ -29,6 +29,7 @@ struct sum {
 struct lane {
 	struct sum sum;
 	uint32_t disk; /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
+	uint32_t second_disk; /* of its second copy; RING_NONE = there is none */
 	uint32_t block;       /* being filled; RING_NONE = none */
 	uint32_t last;        /* last block of the open run; RING_NONE = no run is open */
 	size_t fill;          /* bytes in block */
@@ -44,10 +45,13 @@ struct lane {
 
 struct lanes {
 	struct session *session;
-	uint32_t count;
+	uint32_t count; /* of those that the stream goes to */
 	uint32_t current;
 	uint64_t file_count;  /* files begun in all lanes */
 	uint32_t block_count; /* put, in the order of the stream */
+	struct lane *parity;  /* the one behind them; NULL = none */
+	uint64_t row;         /* parity: the unit that each lane gets once, */
+	bool is_row_begun;    /* and what there is of it so far is in parity->block, if that could be had */
 	struct lane lanes[];
 };
 
@@ -60,9 +64,11 @@ int lanes_create(struct lanes **out, struct session *session)
 	if (!lanes)
 		return -ENOMEM;
 	lanes->session = session;
-	lanes->count = count;
+	lanes->count = count - session->plan.has_parity;
+	lanes->parity = session->plan.has_parity ? &lanes->lanes[count - 1] : NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		lanes->lanes[i].disk = i;
+		lanes->lanes[i].second_disk = RING_NONE;
 		lanes->lanes[i].block = lanes->lanes[i].last = RING_NONE;
 		if (!session->has_sums)
 			continue;
@@ -78,7 +84,14 @@ void lanes_free(struct lanes *lanes)
 {
 	for (uint32_t i = 0; lanes && i < lanes->count; i++)
 		XXH3_freeState(lanes->lanes[i].sum.state);
+	if (lanes && lanes->parity)
+		XXH3_freeState(lanes->parity->sum.state);
 	free(lanes);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* ---- which disk ---- */
@@ -117,6 +130,21 @@ static uint32_t choose_disk(const struct session *session)
 	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
 }
 
+/* Any but the first's. */
+static uint32_t choose_second_disk(const struct session *session, uint32_t first)
+{
+	struct stripe_disk disks[TARGET_MAX] = { { 0 } };
+	uint32_t chosen;
+
+	look_at_disks(session, disks);
+	if (first != RING_RESCUE)
+		disks[first].is_usable = false;
+	chosen = session->plan.stripe == STRIPE_ROUND ?
+			 stripe_round(disks, session->disk_count, first) :
+			 stripe_any(disks, session->disk_count);
+	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
+}
+
 /* ---- files ---- */
 
 static uint64_t lane_file_bytes(const struct lanes *lanes, const struct lane *lane)
@@ -151,6 +179,8 @@ static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 	}
 	if (session->config.is_index_per_target)
 		return lane->file_count;
+	if (lane == lanes->parity)
+		return lane->file_count | LAYOUT_PARITY;
 	if (lanes->count > 1 && session->plan.unit_bytes)
 		return lane->file_count * lanes->count + (uint64_t)(lane - lanes->lanes);
 	return lanes->file_count;
@@ -171,6 +201,8 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 	lane->sum.is_due = true;
 	if (plan->stripe == STRIPE_ANY)
 		lane->disk = choose_disk(session);
+	if (plan->has_second)
+		lane->second_disk = choose_second_disk(session, lane->disk);
 }
 
 /* ---- checksums ---- */
@@ -245,6 +277,42 @@ static void leave_disk(struct lanes *lanes, struct lane *lane)
 		lane->file_left = 0;
 }
 
+static bool is_disk(uint32_t queue)
+{
+	return queue != RING_RESCUE && queue != RING_NONE;
+}
+
+static void add_unit(struct session *session, uint32_t queue)
+{
+	if (is_disk(queue)) /* relaxed: see look_at_disks() */
+		atomic_fetch_add_explicit(&session->disks[queue].open_units, 1, memory_order_relaxed);
+}
+
+static void add_assigned(struct session *session, uint32_t queue, size_t bytes)
+{
+	if (is_disk(queue))
+		account_add(&session->disks[queue].assigned_bytes, bytes);
+}
+
+/* How much of its unit the lane has had; of the parity's, which gets it at once, nothing. */
+static uint64_t row_offset(const struct layout_plan *plan, const struct lane *lane)
+{
+	return lane->unit_left == UINT64_MAX ? 0 : plan->unit_bytes - lane->unit_left;
+}
+
+static void open_run(struct session *session, struct lane *lane)
+{
+	const struct layout_plan *plan = &session->plan;
+
+	lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
+	lane->run_left = plan->run_bytes;
+	lane->run_blocks = lane->run_extents = 0;
+	if (plan->run_bytes) {
+		add_unit(session, lane->disk);
+		add_unit(session, lane->second_disk);
+	}
+}
+
 static bool begin_block(struct lanes *lanes, struct lane *lane)
 {
 	struct session *session = lanes->session;
@@ -260,13 +328,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 		leave_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
-		lane->sum.is_due = lane->sum.is_due || plan->is_held; /* a run may end up in any file */
-		lane->run_left = plan->run_bytes;
-		lane->run_blocks = lane->run_extents = 0;
-		if (lane->disk != RING_RESCUE && plan->run_bytes)
-			/* relaxed: see look_at_disks() */
-			atomic_fetch_add_explicit(&session->disks[lane->disk].open_units, 1,
-						  memory_order_relaxed);
+		open_run(session, lane);
 	}
 	if (lane->unit_left == 0)
 		lane->unit_left = plan->unit_bytes ? plan->unit_bytes : UINT64_MAX;
@@ -274,6 +336,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	label->file_number = lane->file_number;
 	label->file_offset = lane->file_offset;
 	label->is_file_end = false;
+	label->row_at = lanes->parity ? lanes->row * plan->block_bytes + row_offset(plan, lane) : 0;
 	label->extent_count = 0;
 	return true;
 }
@@ -296,7 +359,7 @@ static bool is_run_full(const struct layout_plan *plan, const struct lane *lane)
  */
 static void rescue_if_left(struct session *session, uint32_t queue)
 {
-	if (queue != RING_RESCUE && session->plan.is_held &&
+	if (is_disk(queue) && session->plan.is_held &&
 	    atomic_load_explicit(&session->disks[queue].is_left, memory_order_seq_cst))
 		disk_subtract_units(&session->disks[queue], ring_rescue(session->ring, queue));
 }
@@ -308,6 +371,29 @@ static void pad(const struct session *session, const struct lane *lane)
 
 	if (rest <= session->plan.data_bytes - lane->fill)
 		memset(session_block_data(session, lane->block) + lane->fill, 0, rest);
+}
+
+static void begin_run(struct session *session, const struct lane *lane, bool is_last)
+{
+	struct block_label *label = ring_label(session->ring, lane->block);
+
+	/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
+	atomic_fetch_add_explicit(&session->run_count, session->plan.has_second ? 2 : 1,
+				  memory_order_relaxed);
+	atomic_store_explicit(&label->holders[0], lane->disk, memory_order_relaxed);
+	atomic_store_explicit(&label->holders[1], lane->second_disk, memory_order_relaxed);
+	ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
+	if (session->plan.has_second)
+		ring_put_second(session->ring, lane->second_disk, lane->block);
+	rescue_if_left(session, lane->disk);
+	rescue_if_left(session, lane->second_disk);
+}
+
+/* The second owner of a run is told that it goes on, or ends; when anybody may have it the ring does that. */
+static void wake_second(const struct session *session, const struct lane *lane)
+{
+	if (is_disk(lane->second_disk))
+		ring_wake(session->ring, lane->second_disk);
 }
 
 /* Hands the block on, as a run of its own, as the beginning of one, or as its next piece. */
@@ -332,16 +418,18 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 		lane->file_left = 0;
 	label->is_file_end = lane->file_left == 0;
 	is_last = is_last || label->is_file_end;
-	if (lane->disk != RING_RESCUE)
-		account_add(&session->disks[lane->disk].assigned_bytes, lane->fill);
+	add_assigned(session, lane->disk, lane->fill);
+	add_assigned(session, lane->second_disk, lane->fill);
+	if (plan->has_second) /* both give it back */
+		ring_hold(session->ring, lane->block);
 	if (lane->last == RING_NONE) {
-		/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
-		atomic_fetch_add_explicit(&session->run_count, 1, memory_order_relaxed);
-		ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
-		rescue_if_left(session, lane->disk);
+		begin_run(session, lane, is_last);
 	} else {
 		ring_append(session->ring, lane->disk, lane->last, lane->block, lane->fill, is_last);
+		wake_second(session, lane);
 	}
+	if (session->disks[0].target.kind == TARGET_NULL) /* which stands alone */
+		disk_drop(&session->disks[0]);
 	lane->last = is_last ? RING_NONE : lane->block;
 	lane->block = RING_NONE;
 	lane->fill = 0;
@@ -357,10 +445,107 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 	else if (lane->block != RING_NONE)
 		ring_give_back(ring, lane->block);
 	lane->block = RING_NONE;
-	if (lane->last != RING_NONE)
+	if (lane->last != RING_NONE) {
 		ring_end_run(ring, lane->disk, lane->last);
+		wake_second(lanes->session, lane);
+	}
 	lane->last = RING_NONE;
 }
+
+/* ---- parity ---- */
+
+/* Bytes that have no alignment of their own. */
+typedef uint64_t words __attribute__((vector_size(32), aligned(1), may_alias));
+
+static void exclusive_or(char *to, const char *from, size_t bytes)
+{
+	size_t i = 0;
+
+	for (; i + sizeof(words) <= bytes; i += sizeof(words))
+		*(words *)(to + i) ^= *(const words *)(from + i);
+	for (; i < bytes; i++)
+		to[i] ^= from[i];
+}
+
+/* The parity's run ends, the block that its row is being added to stays. */
+static void end_parity_run(struct lanes *lanes)
+{
+	struct lane *parity = lanes->parity;
+
+	if (!parity || parity->last == RING_NONE)
+		return;
+	ring_end_run(lanes->session->ring, parity->disk, parity->last);
+	parity->last = RING_NONE;
+	if (parity->block != RING_NONE) /* it will begin the next one */
+		open_run(lanes->session, parity);
+}
+
+/*
+ * A row's parity has a block of its own, which is there before the row begins. With the parity's disk
+ * gone its rows have none. False: no block is free.
+ */
+static bool begin_row(struct lanes *lanes)
+{
+	struct lane *parity = lanes->parity;
+
+	if (!parity || lanes->is_row_begun)
+		return true;
+	if (!disk_is_usable(&lanes->session->disks[parity->disk]))
+		end_parity_run(lanes); /* another disk takes it over, and must not wait for its end */
+	else if (!begin_block(lanes, parity))
+		return false;
+	lanes->is_row_begun = true;
+	return true;
+}
+
+/* What is the first at its place in the row is copied: what was in the block before is of no row. */
+static void add_to_row(struct lanes *lanes, const char *data, uint64_t at, size_t bytes)
+{
+	struct lane *parity = lanes->parity;
+	size_t common;
+	char *sum;
+
+	if (!parity)
+		return;
+	if (parity->block == RING_NONE) {
+		account_add(&lanes->session->unprotected_bytes, bytes);
+		return;
+	}
+	sum = ring_data(lanes->session->ring, parity->block);
+	common = at < parity->fill ? least(parity->fill - at, bytes) : 0;
+	exclusive_or(sum + at, data, common);
+	memcpy(sum + at + common, data + common, bytes - common);
+	if (at + bytes > parity->fill)
+		parity->fill = at + bytes;
+}
+
+/* Each lane has had its unit, or the stream is over. */
+static void end_row(struct lanes *lanes)
+{
+	struct session *session = lanes->session;
+	struct lane *parity = lanes->parity;
+	struct block_label *label;
+	struct extent *extent;
+
+	lanes->is_row_begun = false;
+	lanes->row++;
+	if (parity->block == RING_NONE)
+		return;
+	label = ring_label(session->ring, parity->block);
+	extent = &label->extents[label->extent_count++];
+	*extent = (struct extent){
+		.stream_offset = label->row_at, /* its own: it goes on as the rows do */
+		.utc_ns = session_utc(session, units_monotonic_ns()),
+		.bytes = (uint32_t)parity->fill,
+		.sum = begin_extent_sum(&parity->sum, label->row_at),
+	};
+	add_to_sum(&parity->sum, ring_data(session->ring, parity->block), parity->fill, label->row_at);
+	if (parity->file_left != UINT64_MAX)
+		parity->file_left -= parity->fill;
+	commit_block(lanes, parity);
+}
+
+/* ---- turning ---- */
 
 /* The unit is over, or its file is: the stripe turns to the next lane whose disk works. */
 static void turn(struct lanes *lanes)
@@ -376,7 +561,11 @@ static void turn(struct lanes *lanes)
 		if (!disks[i].is_usable) /* another disk takes its run over, and must not wait for its end */
 			retire_lane(lanes, &lanes->lanes[i]);
 	next = stripe_round(disks, lanes->count, lanes->current);
-	lanes->current = next == STRIPE_NOBODY ? (lanes->current + 1) % lanes->count : next;
+	if (next == STRIPE_NOBODY)
+		next = (lanes->current + 1) % lanes->count;
+	if (lanes->parity && next <= lanes->current)
+		end_row(lanes);
+	lanes->current = next;
 }
 
 /* Does this disk's writer have anything to do, though it may not have woken up for it yet? */
@@ -390,7 +579,8 @@ static bool has_work(const struct disk *disk)
 		return true;
 	if (block == RING_NONE)
 		return ring_queue_length(ring, disk->number) > 0 ||
-		       ring_queue_length(ring, RING_RESCUE) > 0;
+		       ring_queue_length(ring, RING_RESCUE) >
+			       atomic_load_explicit(&disk->passed_count, memory_order_relaxed);
 	return ring_next(ring, block) != RING_NONE;
 }
 
@@ -411,14 +601,10 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 		if (session->plan.is_run_a_file)
 			lanes->lanes[i].file_left = 0;
 	}
+	end_parity_run(lanes);
 }
 
 /* ---- filling ---- */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 size_t lanes_room(struct lanes *lanes, void **data)
 {
@@ -427,7 +613,7 @@ size_t lanes_room(struct lanes *lanes, void **data)
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
-	if (lane->block == RING_NONE && !begin_block(lanes, lane)) {
+	if (!begin_row(lanes) || (lane->block == RING_NONE && !begin_block(lanes, lane))) {
 		if (plan->is_held)
 			end_runs_if_all_wait(lanes);
 		return 0;
@@ -507,6 +693,7 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct extent *last = last_extent(label);
 	bool goes_on = last && last->at + last->bytes == lane->fill &&
 		       last->stream_offset + last->bytes == stream_offset;
+	const char *data;
 
 	if (!goes_on && session->plan.packet_bytes) {
 		size_t kept = begin_packets(session, lane, bytes, stream_offset);
@@ -521,8 +708,9 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	if (!goes_on)
 		begin_extent(session, lane, label, stream_offset, utc_ns);
 	last_extent(label)->bytes += (uint32_t)bytes;
-	add_to_sum(&lane->sum, session_block_data(session, lane->block) + lane->fill, bytes,
-		   stream_offset);
+	data = session_block_data(session, lane->block) + lane->fill;
+	add_to_sum(&lane->sum, data, bytes, stream_offset);
+	add_to_row(lanes, data, row_offset(&session->plan, lane), bytes);
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
 		lane->file_left -= bytes;
@@ -542,4 +730,9 @@ void lanes_finish(struct lanes *lanes)
 		end_packets(lanes->session, &lanes->lanes[i]);
 		retire_lane(lanes, &lanes->lanes[i]);
 	}
+	if (!lanes->parity)
+		return;
+	if (lanes->parity->fill > 0)
+		end_row(lanes);
+	retire_lane(lanes, lanes->parity);
 }

@@ -13,9 +13,9 @@
 #include "recorder/journal.h"
 #include "recorder/segment.h"
 
-#define DEFAULT_BLOCK (UINT64_C(4) << 20)
+#define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
 #define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
-#define LABEL_EXTENTS 16    /* room for a dozen losses of the source within one block */
+#define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
@@ -167,7 +167,7 @@ static int plan_raw(struct layout_plan *plan, const struct layout_request *reque
 		plan->chunk_bytes = 0;
 		return 0;
 	}
-	if (request->stripe == STRIPE_ROUND) {
+	if (plan->stripe == STRIPE_ROUND) {
 		plan->unit_bytes = request->unit_bytes ? request->unit_bytes : plan->block_bytes;
 	} else if (request->file_bytes == 0) {
 		snprintf(error, LAYOUT_ERROR_LEN,
@@ -183,6 +183,13 @@ static int plan_raw(struct layout_plan *plan, const struct layout_request *reque
 	if (plan->file_bytes && plan->file_bytes <= plan->run_bytes) {
 		plan->run_bytes = plan->file_bytes;
 		plan->is_run_a_file = true;
+	}
+	if (plan->has_second && !plan->is_run_a_file) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "--copies with layout raw needs files that stay in the ring until both copies are safe: --file-size of at most %" PRIu64
+			 " bytes here, and not --stripe round; or --layout vbs",
+			 plan->run_bytes);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -212,6 +219,50 @@ static void plan_mark6(struct layout_plan *plan, const struct layout_request *re
 	plan->run_bytes = plan->chunk_bytes;
 }
 
+static int check_copies(const struct layout_request *request, char *error)
+{
+	const char *why = NULL;
+
+	if (request->copies <= 1)
+		return 0;
+	if (request->copies > 2)
+		why = "one or two copies can be made";
+	else if (request->is_stream || request->disk_count < 2)
+		why = "each copy goes to another disk: at least two directories are needed (-o)";
+	else if (request->is_historical)
+		why = "not with the file names of wr";
+	else if (request->kind == LAYOUT_MARK6)
+		why = "not with layout mark6, of which a disk has one file";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "--copies %u: %s", request->copies, why);
+	return -EINVAL;
+}
+
+static int check_parity(const struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	const char *why = NULL;
+
+	if (!request->has_parity)
+		return 0;
+	if (request->is_stream || request->disk_count < 3)
+		why = "at least three directories are needed: the last one's disk is for the parity of the others";
+	else if (request->copies > 1)
+		why = "either that or --copies";
+	else if (request->is_historical)
+		why = "not with the file names of wr";
+	else if (request->kind != LAYOUT_RAW)
+		why = "only with layout raw";
+	else if (request->unit_bytes && request->unit_bytes != plan->block_bytes)
+		why = "a disk gets a block in turn: without --unit";
+	else if (request->file_bytes % plan->block_bytes)
+		why = "--file-size must be whole blocks";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "--parity: %s", why);
+	return -EINVAL;
+}
+
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
 	int ret = is_mark6(request) ? check_mark6(request, error) : 0;
@@ -220,9 +271,13 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		return ret;
 	memset(plan, 0, sizeof(*plan));
 	plan->kind = request->kind;
-	plan->stripe = request->stripe;
+	plan->stripe = request->has_parity ? STRIPE_ROUND : request->stripe;
 	plan->is_held = request->disk_count > 1 && !request->is_stream && !request->is_historical;
-	ret = plan_blocks(plan, request, error);
+	ret = check_copies(request, error);
+	if (ret == 0)
+		ret = plan_blocks(plan, request, error);
+	if (ret == 0)
+		ret = check_parity(plan, request, error);
 	if (ret == 0)
 		ret = plan_packets(plan, request, error);
 	if (ret < 0)
@@ -243,6 +298,8 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	ret = plan_chunk(plan, request, error);
 	if (ret < 0)
 		return ret;
+	plan->has_second = request->copies > 1;
+	plan->has_parity = request->has_parity;
 	if (request->kind == LAYOUT_RAW)
 		return plan_raw(plan, request, error);
 	if (request->kind == LAYOUT_MARK6) {
@@ -358,17 +415,32 @@ int layout_check_name(const char *name, char *error)
 	return -EINVAL;
 }
 
-void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
+/* As it stands in a template. */
+static void escape(char *escaped, size_t len, const char *name)
 {
-	char escaped[2 * LAYOUT_NAME_MAX + 1];
 	size_t n = 0;
 
-	for (const char *p = name; *p && n + 2 < sizeof(escaped); p++) {
+	for (const char *p = name; *p && n + 2 < len; p++) {
 		if (*p == '%')
 			escaped[n++] = '%';
 		escaped[n++] = *p;
 	}
 	escaped[n] = '\0';
+}
+
+void layout_parity_template(char *buf, const char *name)
+{
+	char escaped[2 * LAYOUT_NAME_MAX + 1];
+
+	escape(escaped, sizeof(escaped), name);
+	snprintf(buf, LAYOUT_NAME_LEN, "%s" LAYOUT_PARITY_SUFFIX ".%%06d", escaped);
+}
+
+void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
+{
+	char escaped[2 * LAYOUT_NAME_MAX + 1];
+
+	escape(escaped, sizeof(escaped), name);
 	if (plan->kind == LAYOUT_VBS)
 		snprintf(buf, LAYOUT_NAME_LEN, "%s/%s.%%08d", escaped, escaped);
 	else if (plan->is_appended)
@@ -385,6 +457,7 @@ void layout_file_name(char *buf, const char *name_template, uint64_t number, uin
 {
 	size_t n = 0;
 
+	number &= ~LAYOUT_OTHER;
 	/* Done by hand: a template is data, and no data go to printf as a format. */
 	for (const char *p = name_template; *p && n + 1 < LAYOUT_NAME_LEN; p++) {
 		if (*p != '%') {

@@ -29,6 +29,11 @@
 #define LAYOUT_ERROR_LEN 512
 #define LAYOUT_CHUNK_MAX (UINT64_C(256) << 20)
 #define LAYOUT_ALIGN UINT64_C(4096)
+#define LAYOUT_SECOND (UINT64_C(1) << 63) /* in a file's number: of the second copy */
+#define LAYOUT_PARITY (UINT64_C(1) << 62) /* in a file's number: of the parity */
+#define LAYOUT_OTHER (LAYOUT_SECOND | LAYOUT_PARITY)
+#define LAYOUT_COPY_SUFFIX "-copy"        /* its recording's name ends so */
+#define LAYOUT_PARITY_SUFFIX ".parity" /* stands between a recording's name and the parity file's number */
 
 enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6 };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
@@ -38,6 +43,8 @@ struct layout_request {
 	enum layout_kind kind;
 	enum stripe_policy stripe;
 	unsigned disk_count;
+	unsigned copies;    /* 0, 1 or 2 */
+	bool has_parity;    /* the last disk's */
 	bool is_stream;     /* null: or -: no files */
 	bool is_historical; /* wr: a lost directory ends it, so nothing is held for the others */
 	uint64_t ring_bytes;
@@ -66,6 +73,8 @@ struct layout_plan {
 	uint64_t run_bytes;  /* a run ends after so many bytes; 0 = each block is a run */
 	uint64_t chunk_bytes; /* as printed: vbs: the file; several targets: the sync batch; else 0 */
 	bool is_held;         /* blocks go back only when their run is durable (several targets) */
+	bool has_second;      /* each run goes to two disks */
+	bool has_parity;      /* the last disk gets the XOR of each row of blocks on the others */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
 	bool is_appended; /* one endless file a disk, and a block goes to the end of its disk's */
 	uint32_t extent_max; /* extents a block's label must have room for */
@@ -101,9 +110,13 @@ int layout_check_name(const char *name, char *error);
  */
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name);
 
+/** layout_parity_template() - "<name>.parity.%06d"; @buf: LAYOUT_NAME_LEN */
+void layout_parity_template(char *buf, const char *name);
+
 /**
  * layout_file_name() - name of file @number relative to its target
  * @buf:  LAYOUT_NAME_LEN
+ * @number: LAYOUT_OTHER in it is ignored
  * @base: 0; or the offset in the file from which on this piece was rescued to another disk:
  *        "<final name>@<base>"
  */

@@ -221,6 +221,15 @@ static int set_engine(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
+static int set_copies(struct options *o, const char *value)
+{
+	int index = pick(value, "1|2");
+
+	if (index >= 0)
+		o->session.copies = (unsigned)index + 1;
+	return index < 0 ? index : 0;
+}
+
 static int set_depth(struct options *o, const char *value)
 {
 	uint64_t depth;
@@ -274,6 +283,11 @@ static int set_journal(struct options *o, const char *value)
 static int set_allow_same_device(struct options *o, const char *value)
 {
 	return set_truth(&o->session.allow_same_device, value);
+}
+
+static int set_parity(struct options *o, const char *value)
+{
+	return set_truth(&o->session.use_parity, value);
 }
 
 static int set_force(struct options *o, const char *value)
@@ -354,6 +368,8 @@ enum {
 	KEY_PACKET_FORMAT,
 	KEY_PACKET_SIZE,
 	KEY_STRIPE,
+	KEY_COPIES,
+	KEY_PARITY,
 	KEY_RING,
 	KEY_BLOCK,
 	KEY_IO,
@@ -407,10 +423,15 @@ static const struct option_row rows[] = {
 	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
 	{ "unit", KEY_UNIT, "SIZE",
 	  "stripe round, layout raw: bytes to each target in turn; default a block", set_unit, false },
+	{ "copies", KEY_COPIES, "1|2",
+	  "2: everything on two different disks; the loss of any one loses nothing", set_copies, false },
+	{ "parity", KEY_PARITY, NULL,
+	  "the last target gets the XOR of the others, which take turns by blocks: any one may be lost",
+	  set_parity, false },
 	{ "ring", KEY_RING, "SIZE", "memory between source and disks; default 256Mi, or what fits",
 	  set_ring, false },
 	{ "block", KEY_BLOCK, "SIZE",
-	  "unit of reading and writing; default 4Mi, less in a small ring", set_block, false },
+	  "unit of reading and writing; default 2Mi, less in a small ring", set_block, false },
 	{ "io", KEY_IO, "direct|buffered",
 	  "write past the page cache (default), or through it with bounded dirty memory", set_io,
 	  false },
@@ -633,7 +654,9 @@ void options_complete(struct options *options)
 	options->session.target_count = options->target_count;
 	options->session.is_ring_default = !options->is_ring_given;
 	if (!options->is_layout_given)
-		options->session.layout = options->target_count > 1 ? LAYOUT_VBS : LAYOUT_RAW;
+		options->session.layout =
+			options->target_count > 1 && !options->session.use_parity ? LAYOUT_VBS :
+										    LAYOUT_RAW;
 }
 
 void options_free(struct options *options)

@@ -52,7 +52,7 @@ struct outbox_file {
 
 struct outbox {
 	enum target_kind kind;
-	struct engine *engine; /* NULL = nothing to wait for */
+	struct engine *engine; /* NULL = null:, to which nothing is given */
 	unsigned depth;
 	unsigned limit;       /* writes in flight now at most, 1 .. depth */
 	unsigned job_count;   /* jobs and tendings under way */
@@ -139,7 +139,7 @@ int outbox_close(struct outbox *outbox)
 
 int outbox_start(struct outbox *outbox)
 {
-	return outbox->engine ? engine_start(outbox->engine) : 0;
+	return engine_start(outbox->engine);
 }
 
 /* ---- what happens ---- */
@@ -495,7 +495,7 @@ struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uin
 {
 	struct flight *flight = &outbox->flights[(outbox->first + outbox->count) % outbox->depth];
 
-	assert(outbox_has_room(outbox));
+	assert(outbox->engine && outbox_has_room(outbox));
 	memset(flight, 0, sizeof(*flight));
 	flight->piece = (struct sink_piece){ .data = data, .bytes = bytes };
 	if (file &&
@@ -507,11 +507,6 @@ struct flight *outbox_write(struct outbox *outbox, struct outbox_file *file, uin
 	flight->bytes = bytes;
 	flight->started_ns = units_monotonic_ns();
 	outbox->count++;
-	if (!outbox->engine) { /* nowhere to go */
-		flight->is_back = true;
-		flight->ended_ns = flight->started_ns;
-		return flight;
-	}
 	if (file) {
 		flight->file_offset = file->end;
 		file->end += bytes;
@@ -604,7 +599,7 @@ bool outbox_take(struct outbox *outbox)
 	struct engine_op *op;
 	bool has_taken = false;
 
-	while (outbox->engine && (op = engine_next(outbox->engine)) != NULL) {
+	while ((op = engine_next(outbox->engine)) != NULL) {
 		has_taken = true;
 		outbox->moved_ns = op->ended_ns;
 		if (op->run == do_job)

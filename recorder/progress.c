@@ -193,6 +193,13 @@ static unsigned sharers(const struct session *session, const struct target *targ
 	return count ? count : 1;
 }
 
+/* Disks for which there is something new: copies take twice as many, parity one more. */
+static double stream_disks(const struct session *session)
+{
+	return session->plan.has_second ? session->disk_count / 2.0 :
+					  session->disk_count - session->plan.has_parity;
+}
+
 static void describe_target(const struct progress *p, const struct disk *disk, struct line *line)
 {
 	const struct session *session = p->session;
@@ -214,7 +221,7 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 		add(line, ", full in %s at this rate",
 		    units_format_time(time_text, units_time_for(disk->target.free_bytes /
 									sharers(session, &disk->target),
-								rate / session->disk_count + 1)));
+								(uint64_t)((double)rate / stream_disks(session)) + 1)));
 	add(line, "\n");
 }
 
@@ -234,6 +241,7 @@ static void warn_if_too_small(struct session *session)
 			return;
 		room += target->free_bytes / sharers(session, target);
 	}
+	room = (uint64_t)((double)room * stream_disks(session) / session->disk_count);
 	if (wanted > room)
 		session_warn(session,
 			     "%s are wanted, %s are free: the disks will be full before the end",
@@ -264,6 +272,10 @@ void progress_armed(struct progress *progress)
 		add(&line, ", node %d", session->memory.numa_node);
 	if (plan->chunk_bytes)
 		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
+	if (plan->has_second)
+		add(&line, ", two copies");
+	if (plan->has_parity)
+		add(&line, ", parity on the last target");
 	add(&line, "; full ring: %s\n",
 	    session->config.on_overflow == OVERFLOW_STOP ? "stop" :
 	    session->can_drop                            ? "drop and count" :

@@ -13,7 +13,8 @@
 #define TURN_NS \
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
-#define AHEAD_BLOCKS 2
+#define NEAR_BYTES (UINT64_C(8) << 20) /* stays in a core's share of the last cache */
+#define NEAR_NS INT64_C(100000000)
 #define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
 
@@ -33,6 +34,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
+	int64_t near_until_ns; /* the source is faster than the disk: at most NEAR_BYTES ahead of it */
 };
 
 /* ---- calls that may never return ---- */
@@ -199,7 +201,6 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 {
 	struct session *session = r->session;
 
-	ring_flush(session->ring);
 	note_source_loss(r, mark); /* lost at the very end: nothing comes behind it */
 	note_words(r);
 	if (result == SOURCE_NOT_YET) {
@@ -322,8 +323,24 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 	atomic_store_explicit(&session->waited_ns,
 			      atomic_load_explicit(&session->waited_ns, memory_order_relaxed) + waited,
 			      memory_order_relaxed);
+	r->near_until_ns = waited < NEAR_NS ? now + waited + NEAR_NS : 0;
 	/* silence is the source's, not ours */
 	atomic_store_explicit(&session->last_data_ns, now + waited, memory_order_relaxed);
+}
+
+/*
+ * A source that can wait and has filled the whole ring is faster than the disk. Being so far ahead gains
+ * nothing then, but what goes through a large ring is in no cache any more when it is written, nor
+ * when it is filled again. So from then on we keep near the writer, as long as we have to wait for it time
+ * and again, but not for long: when the source gets slower, or the disk stalls, the whole ring counts
+ * again. Where runs are held until they are durable they must fit.
+ */
+static bool is_far_ahead(const struct reader *r, int64_t now)
+{
+	const struct session *session = r->session;
+
+	return now < r->near_until_ns && session->disk_count == 1 &&
+	       ring_level(session->ring).held_bytes >= NEAR_BYTES;
 }
 
 /* ---- the loop ---- */
@@ -337,8 +354,6 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 	 */
 	size_t skip = (size_t)(-r->position % sizeof(uint32_t));
 
-	/* relaxed: a hint, see follow_reader() in writer.c */
-	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
 	if (bytes > skip)
 		watch_look(&session->watch, (const char *)data + skip, bytes - skip, now);
 	if (bytes < room)
@@ -348,15 +363,6 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 		atomic_store_explicit(&session->longest_fill_ns, now - r->last_fill_ns,
 				      memory_order_relaxed);
 	r->last_fill_ns = now;
-}
-
-/*
- * Some blocks ahead of the writers. When the source can wait there is no hurry: a writer that was
- * woken on our own processor should run now, while what we filled is still in the cache.
- */
-static bool is_ahead(const struct session *session)
-{
-	return ring_level(session->ring).held_bytes > AHEAD_BLOCKS * session->plan.block_bytes;
 }
 
 /* One read into the ring. False when the stream is over. */
@@ -384,10 +390,6 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	lanes_filled(r->lanes, taken, r->position,
 		     mark.utc_ns ? mark.utc_ns : session_utc(session, now));
 	r->position += taken;
-	if ((size_t)n < len) /* nothing more at the moment */
-		ring_flush(session->ring);
-	else if (!session->can_drop && is_ahead(session))
-		sched_yield();
 	return true;
 }
 
@@ -406,11 +408,12 @@ static void read_stream(struct reader *r)
 			r->checked_ns = now;
 			check_rate(r, now);
 		}
-		if (room > 0) {
+		if (is_far_ahead(r, now)) {
+			wait_for_room(r, ticket);
+		} else if (room > 0) {
 			end_overflow(r);
 			is_going = read_some(r, data, room);
 		} else if (session->can_drop) {
-			ring_flush(session->ring);
 			is_going = drop_some(r);
 		} else {
 			wait_for_room(r, ticket);

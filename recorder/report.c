@@ -61,8 +61,6 @@ static void text_account(FILE *out, const struct session *session)
 {
 	const struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
-	uint64_t disk = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes);
-	uint64_t aborted = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes);
 
 	fprintf(out,
 		"  stream   %" PRIu64 " bytes = received %" PRIu64 " + lost by the source %" PRIu64
@@ -74,11 +72,37 @@ static void text_account(FILE *out, const struct session *session)
 		"  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64
 		" + lost with a disk %" PRIu64,
 		account_get(&account->received_bytes), sum.written_bytes,
-		account_get(&account->overflow_bytes), disk);
+		account_get(&account->overflow_bytes), sum.disk_bytes);
 	if (account_get(&account->discarded_bytes))
 		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
-	if (aborted)
-		fprintf(out, " + aborted %" PRIu64, aborted);
+	if (sum.aborted_bytes)
+		fprintf(out, " + aborted %" PRIu64, sum.aborted_bytes);
+	fputc('\n', out);
+}
+
+/* On all disks together, each copy. */
+static uint64_t physical_bytes(const struct session *session)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < session->disk_count; i++)
+		bytes += atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
+	return bytes;
+}
+
+static void text_protection(FILE *out, const struct session *session)
+{
+	uint64_t written = session_written_bytes(session), physical = physical_bytes(session);
+
+	if (!session->plan.has_second && !session->plan.has_parity)
+		return;
+	fprintf(out, "  %s %" PRIu64 " bytes on the disks, %.3f for each byte recorded",
+		session->plan.has_second ? "copies   two:" : "parity  ", physical,
+		written ? (double)physical / (double)written : 0.0);
+	if (session_single_bytes(session))
+		fprintf(out, "; %" PRIu64 " bytes have one copy only", session_single_bytes(session));
+	if (session_unprotected_bytes(session))
+		fprintf(out, "; %" PRIu64 " bytes have no parity", session_unprotected_bytes(session));
 	fputc('\n', out);
 }
 
@@ -156,6 +180,7 @@ void report_text(FILE *out, const struct session *session)
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
 	text_account(out, session);
+	text_protection(out, session);
 	text_ring(out, session);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		text_disk(out, session, &session->disks[i]);
@@ -337,6 +362,8 @@ static json_t *json_placement(const struct session *session)
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
 
+		if (disk->target.kind == TARGET_NULL)
+			continue; /* the reader serves it */
 		snprintf(name, sizeof(name), "writer%u", i);
 		add_thread(placement, name,
 			   atomic_load_explicit(&disk->writer_cpu, memory_order_relaxed),
@@ -352,12 +379,15 @@ static void add_account(json_t *o, const struct session *session)
 
 	json_object_set_new(o, "stream_bytes", number(account_stream_bytes(account)));
 	json_object_set_new(o, "written_bytes", number(sum.written_bytes));
-	json_object_set_new(o, "disk_lost_bytes",
-			    number(sum.disk_bytes + account_get(&account->unclaimed_disk_bytes)));
+	json_object_set_new(o, "disk_lost_bytes", number(sum.disk_bytes));
 	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
-	json_object_set_new(o, "aborted_bytes",
-			    number(sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes)));
+	json_object_set_new(o, "aborted_bytes", number(sum.aborted_bytes));
 	json_object_set_new(o, "filled_bytes", number(0));
+	json_object_set_new(o, "copies", json_integer(session->plan.has_second ? 2 : 1));
+	json_object_set_new(o, "single_copy_bytes", number(session_single_bytes(session)));
+	json_object_set_new(o, "parity", json_boolean(session->plan.has_parity));
+	json_object_set_new(o, "unprotected_bytes", number(session_unprotected_bytes(session)));
+	json_object_set_new(o, "physical_bytes", number(physical_bytes(session)));
 }
 
 static json_t *make_report(const struct session *session)

@@ -73,7 +73,8 @@ static bool take_back_kept(struct writer *w)
 
 	while ((flight = outbox_first(w->outbox)) != NULL && flight->is_back) {
 		if (flight->is_kept) {
-			writer_note_write(w, flight, flight->ended_ns);
+			disk_note_write(w->disk, flight->started_ns, flight->ended_ns,
+					flight->bytes, flight->file_offset);
 			ring_give_back(w->ring, flight->block);
 		}
 		outbox_pop(w->outbox);
@@ -242,28 +243,25 @@ static void begin_losing(struct writer *w)
 	w->is_losing = true;
 }
 
-static void lose_block(struct writer *w, uint32_t block)
+static void lose_block(struct writer *w, uint32_t block, bool is_second)
 {
-	session_lose_block(w->session, block, w->cause);
-	account_add(w->cause == GAP_DISK ? &w->disk->lost_bytes : &w->disk->aborted_bytes,
-		    ring_bytes(w->ring, block));
+	session_lose_block(w->session,
+			   w->cause == GAP_DISK ? &w->disk->lost_bytes : &w->disk->aborted_bytes,
+			   block, w->cause, is_second);
 }
 
 static bool claim_to_lose(struct writer *w)
 {
-	uint32_t first = RING_NONE;
+	uint32_t run;
 
 	if (writer_is_aborting(w)) /* the supervisor counts what is in the queues */
 		return false;
-	first = ring_claim(w->ring, w->disk->number);
-	if (first == RING_NONE) {
-		first = ring_claim(w->ring, RING_RESCUE);
-		if (first != RING_NONE && w->session->plan.run_bytes)
-			atomic_fetch_add_explicit(&w->disk->open_units, 1, memory_order_relaxed);
-	}
-	if (first == RING_NONE)
+	run = ring_claim(w->ring, w->disk->number);
+	if (run == RING_NONE)
+		run = writer_claim_rescued(w);
+	if (run == RING_NONE)
 		return false;
-	writer_push_run(w, first);
+	writer_push_run(w, run);
 	return true;
 }
 
@@ -278,12 +276,12 @@ static bool lose_some(struct writer *w)
 		if (w->block == RING_NONE && w->run_count == 0 && !claim_to_lose(w))
 			return is_busy;
 		if (w->block == RING_NONE)
-			w->block = w->runs[w->run_first];
+			w->block = ring_first(w->runs[w->run_first]);
 		block = w->block;
 		next = ring_next(w->ring, block);
 		if (next == RING_NONE)
 			return is_busy;
-		lose_block(w, block);
+		lose_block(w, block, ring_is_second(w->runs[w->run_first]));
 		w->block = next == RING_END ? RING_NONE : next;
 		if (next == RING_END) {
 			writer_pop_run(w);
@@ -388,12 +386,17 @@ bool retreat_is_through(struct writer *w)
 /* ---- given up ---- */
 
 /* As far as it has come; its blocks are never used again. */
-static void lose_chain(struct writer *w, uint32_t block)
+static void lose_chain(struct writer *w, uint32_t block, bool is_second)
 {
 	while (block != RING_END && block != RING_NONE) {
-		lose_block(w, block);
+		lose_block(w, block, is_second);
 		block = ring_next(w->ring, block);
 	}
+}
+
+static void lose_run(struct writer *w, uint32_t run)
+{
+	lose_chain(w, ring_first(run), ring_is_second(run));
 }
 
 /* Runs of which nothing was let go: they are lost whole. */
@@ -401,9 +404,9 @@ static void lose_whole_runs(struct writer *w)
 {
 	segmenter_drop(w->disk->segmenter);
 	for (unsigned i = 0; i < w->promise_count; i++)
-		lose_chain(w, w->promises[(w->promise_first + i) % WRITER_PROMISES_MAX].run);
+		lose_run(w, w->promises[(w->promise_first + i) % WRITER_PROMISES_MAX].run);
 	while (w->run_count > 0)
-		lose_chain(w, writer_pop_run(w));
+		lose_run(w, writer_pop_run(w));
 }
 
 /* What was written and is not durable; what is in flight; what was to come. */
@@ -414,14 +417,16 @@ static void lose_the_rest(struct writer *w)
 
 		/* who is losing has popped all of its own: those that are left others have */
 		if (!flight->is_counted && !w->is_losing)
-			lose_block(w, flight->block);
+			lose_block(w, flight->block,
+				   flight->file && outbox_file_number(flight->file) & LAYOUT_SECOND);
 	}
 	writer_advance(w);
-	lose_chain(w, w->block);
 	if (w->is_losing && w->run_count > 0) { /* block is of the first */
-		writer_pop_run(w);
+		lose_chain(w, w->block, ring_is_second(writer_pop_run(w)));
 		while (w->run_count > 0)
-			lose_chain(w, writer_pop_run(w));
+			lose_run(w, writer_pop_run(w));
+	} else {
+		lose_chain(w, w->block, w->is_second);
 	}
 	segmenter_close(w->disk->segmenter);
 	disk_forfeit(w->disk, w->cause);

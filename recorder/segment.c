@@ -131,6 +131,7 @@ int segmenter_add(struct segmenter *segmenter, const struct segment *at, const v
 		rest.bytes -= take;
 		rest.file_offset += take;
 		rest.stream_offset += take;
+		rest.row_at += take;
 		if (segmenter->rate_bps)
 			rest.utc_ns = at->utc_ns +
 				      units_time_for(at->bytes - rest.bytes, segmenter->rate_bps);

@@ -26,9 +26,6 @@
 #include "recorder/version.h"
 #include "recorder/writer.h"
 
-/* a source faster than this many blocks in RING_WAKE_NS is too fast to wake a writer for each */
-#define WAKE_BLOCKS 3
-
 /* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
 #define DEPTH_BYTES (UINT64_C(16) << 20)
 #define DEPTH_LEAST 2
@@ -145,6 +142,8 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.kind = config->layout,
 		.stripe = config->stripe,
 		.disk_count = config->target_count,
+		.copies = config->copies,
+		.has_parity = config->use_parity,
 		.is_stream = session->disks[0].target.kind != TARGET_DIRECTORY,
 		.is_historical = config->is_index_per_target,
 		.ring_bytes = config->ring_bytes,
@@ -218,15 +217,15 @@ static int lower_ring(struct session *session, struct refusal *refusal)
 }
 
 /* With --force what is there is removed, later: all of it must be this recording's own. */
-static int find_existing(const struct session *session, const struct disk *disk, struct refusal *refusal)
+static int find_existing_files(const struct session *session, const struct disk *disk, const char *name,
+			       const char *name_template, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const char *path = disk->target.path;
 	char found[2 * (NAME_MAX + 1)];
-	int ret = config->use_force ? existing_check(&disk->target, config->name,
-						     disk->name_template, found, sizeof(found)) :
-				      existing_find(&disk->target, config->name,
-						    disk->name_template, found, sizeof(found));
+	int ret = config->use_force ?
+			  existing_check(&disk->target, name, name_template, found, sizeof(found)) :
+			  existing_find(&disk->target, name, name_template, found, sizeof(found));
 
 	if (ret < 0)
 		return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path,
@@ -236,7 +235,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	if (config->use_force)
 		return refuse(refusal, EX_CANTCREAT, -EEXIST,
 			      "%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
-			      path, found, config->name);
+			      path, found, name);
 	refusal->is_name_taken = true;
 	return refuse(refusal, EX_CANTCREAT, -EEXIST,
 		      "%s/%s exists: recordings are never overwritten", path, found);
@@ -248,11 +247,29 @@ static bool has_numbers(const struct session *session, const struct disk *disk)
 	return disk->file_bytes > 0 || (session->plan.is_held && !session->plan.is_appended);
 }
 
+/* What the recording of the second copies is called. */
+static void second_name(char *buf, size_t len, const struct session *session)
+{
+	snprintf(buf, len, "%.150s" LAYOUT_COPY_SUFFIX, session->config.name);
+}
+
+static int find_existing(const struct session *session, const struct disk *disk, struct refusal *refusal)
+{
+	char name[NAME_MAX + 1];
+	int ret = find_existing_files(session, disk, session->config.name, disk->name_template,
+				      refusal);
+
+	if (ret < 0 || !session->plan.has_second)
+		return ret;
+	second_name(name, sizeof(name), session);
+	return find_existing_files(session, disk, name, disk->other_template, refusal);
+}
+
 static int name_files(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const struct layout_plan *plan = &session->plan;
-	char error[LAYOUT_ERROR_LEN];
+	char error[LAYOUT_ERROR_LEN], name[NAME_MAX + 1];
 
 	if (layout_check_name(config->name, error) < 0)
 		return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
@@ -260,6 +277,10 @@ static int name_files(struct session *session, struct refusal *refusal)
 		return refuse(
 			refusal, EX_USAGE, -EINVAL,
 			"a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
+	if (config->name_template && plan->has_second)
+		return refuse(refusal, EX_USAGE, -EINVAL,
+			      "a template names no second copy: --copies without it");
+	second_name(name, sizeof(name), session);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 		const char *given = config->templates ? config->templates[i] : config->name_template;
@@ -273,6 +294,10 @@ static int name_files(struct session *session, struct refusal *refusal)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
 		else
 			layout_default_template(disk->name_template, plan, config->name);
+		if (plan->has_second)
+			layout_default_template(disk->other_template, plan, name);
+		else if (plan->has_parity)
+			layout_parity_template(disk->other_template, config->name);
 		if (disk->target.kind != TARGET_DIRECTORY)
 			continue;
 		ret = find_existing(session, disk, refusal);
@@ -338,6 +363,8 @@ int session_create(struct session **out, const struct session_config *config, st
 		ret = open_targets(session, refusal);
 	if (ret == 0)
 		ret = plan_layout(session, refusal);
+	if (ret == 0 && session->plan.has_second && copies_create(&session->copies) < 0)
+		ret = refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
 	if (ret == 0)
 		ret = lower_ring(session, refusal);
 	if (ret == 0)
@@ -384,7 +411,6 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		.block_bytes = plan->block_bytes,
 		.block_count = plan->block_count,
 		.queue_count = session->disk_count,
-		.wake_blocks = WAKE_BLOCKS,
 		.label_bytes = label_bytes(plan),
 	};
 	int ret;
@@ -425,6 +451,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 		.sink = {
 			.target = &disk->target,
 			.name_template = disk->name_template,
+			.other_template = disk->other_template,
 			.file_bytes = disk->file_bytes,
 			/*
 			 * one endless file has its name at once; files with an end get it when
@@ -477,9 +504,10 @@ static void journal_path(char *path, size_t len, const struct session *session)
 
 void session_discard(struct session *session)
 {
-	char path[LAYOUT_NAME_LEN * 2];
+	char path[LAYOUT_NAME_LEN * 2], second[NAME_MAX + 1];
 
 	journal_path(path, sizeof(path), session);
+	second_name(second, sizeof(second), session);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
@@ -487,8 +515,37 @@ void session_discard(struct session *session)
 			unlinkat(disk->target.dir_fd, path, 0);
 		if (disk->has_directory)
 			unlinkat(disk->target.dir_fd, session->config.name, AT_REMOVEDIR);
-		disk->has_journal = disk->has_directory = false;
+		if (disk->has_second_directory)
+			unlinkat(disk->target.dir_fd, second, AT_REMOVEDIR);
+		disk->has_journal = disk->has_directory = disk->has_second_directory = false;
 	}
+}
+
+static int make_directory(const struct disk *disk, const char *name, bool *is_made, struct refusal *refusal)
+{
+	int ret;
+
+	if (mkdirat(disk->target.dir_fd, name, 0755) < 0) {
+		ret = -errno;
+		return refuse(refusal, status_for_target(ret), ret, "can't make directory %s/%s: %s",
+			      disk->target.path, name, strerror(-ret));
+	}
+	*is_made = true;
+	return 0;
+}
+
+static int make_directories(const struct session *session, struct disk *disk, struct refusal *refusal)
+{
+	char name[NAME_MAX + 1];
+	int ret;
+
+	if (session->plan.kind != LAYOUT_VBS)
+		return 0;
+	ret = make_directory(disk, session->config.name, &disk->has_directory, refusal);
+	if (ret < 0 || !session->plan.has_second)
+		return ret;
+	second_name(name, sizeof(name), session);
+	return make_directory(disk, name, &disk->has_second_directory, refusal);
 }
 
 /*
@@ -497,17 +554,12 @@ void session_discard(struct session *session)
  */
 static int make_journal(struct session *session, struct disk *disk, struct refusal *refusal)
 {
-	const char *name = session->config.name;
 	char path[LAYOUT_NAME_LEN * 2];
-	int ret;
+	int ret = make_directories(session, disk, refusal);
 
-	if (session->plan.kind == LAYOUT_VBS && mkdirat(disk->target.dir_fd, name, 0755) < 0) {
-		ret = -errno;
-		return refuse(refusal, status_for_target(ret), ret, "can't make directory %s/%s: %s",
-			      disk->target.path, name, strerror(-ret));
-	}
-	disk->has_directory = session->plan.kind == LAYOUT_VBS;
-	/* its name is safe, whatever is made in it; some file systems can't sync a directory */
+	if (ret < 0)
+		return ret;
+	/* their names are safe, whatever is made in them; some file systems can't sync a directory */
 	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
 		ret = -errno;
 		return refuse(refusal, status_for_target(ret), ret, "can't sync directory %s: %s",
@@ -599,6 +651,10 @@ static int say_start(struct session *session, struct refusal *refusal)
 				    json_string(mark6_format_name(plan->packet_format)));
 		json_object_set_new(line, "packet_bytes", json_integer((json_int_t)plan->packet_bytes));
 	}
+	if (plan->has_second)
+		json_object_set_new(line, "copies", json_integer(2));
+	if (plan->has_parity)
+		json_object_set_new(line, "parity_target", json_integer(session->disk_count - 1));
 	journal_say(session->journal, line);
 	return 0;
 }
@@ -609,14 +665,18 @@ static int say_start(struct session *session, struct refusal *refusal)
  */
 static int remove_existing(struct session *session, struct refusal *refusal)
 {
+	char name[NAME_MAX + 1];
 	int ret = 0;
 
+	second_name(name, sizeof(name), session);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
 		ret = find_existing(session, &session->disks[i], refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
 		const struct target *target = &session->disks[i].target;
 
 		ret = existing_remove(target, session->config.name);
+		if (ret == 0 && session->plan.has_second)
+			ret = existing_remove(target, name);
 		if (ret < 0)
 			refuse(refusal, EX_CANTCREAT, ret,
 			       "can't remove the old recording %s on %s: %s", session->config.name,
@@ -687,6 +747,22 @@ static void ignore_signal(int signal)
 	(void)signal; /* its only work is to make a read() return EINTR */
 }
 
+static int start_disk(struct disk *disk)
+{
+	int ret;
+
+	if (disk->target.kind == TARGET_NULL) { /* the reader serves it: disk_drop() */
+		atomic_store_explicit(&disk->has_ended, true, memory_order_release);
+		return 0;
+	}
+	ret = pthread_create(&disk->writer, NULL, writer_main, disk);
+	disk->has_writer = ret == 0;
+	if (ret == 0)
+		ret = pthread_create(&disk->keeper, NULL, keeper_main, disk);
+	disk->has_keeper = disk->has_writer && ret == 0;
+	return ret;
+}
+
 int session_start(struct session *session, struct refusal *refusal)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -696,11 +772,7 @@ int session_start(struct session *session, struct refusal *refusal)
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
-		ret = pthread_create(&disk->writer, NULL, writer_main, disk);
-		disk->has_writer = ret == 0;
-		if (ret == 0)
-			ret = pthread_create(&disk->keeper, NULL, keeper_main, disk);
-		disk->has_keeper = disk->has_writer && ret == 0;
+		ret = start_disk(disk);
 		if (ret != 0)
 			goto fail;
 	}
@@ -743,6 +815,7 @@ void session_free(struct session *session)
 	memory_unmap(&session->memory);
 	source_close(session->source);
 	account_free(&session->account);
+	copies_free(session->copies);
 	if (session->wake_fd >= 0)
 		close(session->wake_fd);
 	free(session->scrap);

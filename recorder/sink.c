@@ -382,7 +382,10 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 		snprintf(sink->name, sizeof(sink->name), "%s", sink_io_name(sink));
 		return 0;
 	}
-	layout_file_name(sink->name, sink->config.name_template, number, base);
+	layout_file_name(sink->name,
+			 number & LAYOUT_OTHER ? sink->config.other_template :
+						  sink->config.name_template,
+			 number, base);
 	sink->is_part = sink->config.is_part_first;
 	ret = open_directory(sink);
 	if (ret < 0)

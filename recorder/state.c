@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder/state.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,20 +73,57 @@ const char *session_disk_state_name(enum disk_state state)
 	return state_names[state];
 }
 
+static uint64_t gone_bytes(const struct copies_sum *sum)
+{
+	return sum->gone_bytes[GAP_DISK] + sum->gone_bytes[GAP_ABORTED];
+}
+
 uint64_t session_written_bytes(const struct session *session)
 {
 	uint64_t written = 0;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		written +=
-			atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed);
+		written += atomic_load_explicit(&session->disks[i].durable_bytes,
+						memory_order_relaxed) -
+			   account_get(&session->disks[i].other_bytes);
+	if (session->copies) {
+		struct copies_sum sum = copies_sum(session->copies);
+
+		written += sum.lost_bytes[0] - gone_bytes(&sum);
+	}
 	return written;
+}
+
+uint64_t session_single_bytes(const struct session *session)
+{
+	struct copies_sum sum = { 0 };
+
+	if (session->copies)
+		sum = copies_sum(session->copies);
+	return sum.lost_bytes[0] + sum.lost_bytes[1] - 2 * gone_bytes(&sum);
+}
+
+uint64_t session_unprotected_bytes(const struct session *session)
+{
+	return account_get(&session->unprotected_bytes) +
+	       atomic_load_explicit(&session->parity_lost_bytes, memory_order_relaxed);
 }
 
 struct account_sum session_sum(const struct session *session)
 {
-	struct account_sum sum = { .written_bytes = session_written_bytes(session) };
+	struct account_sum sum = {
+		.written_bytes = session_written_bytes(session),
+		.disk_bytes = account_get(&session->account.unclaimed_disk_bytes),
+		.aborted_bytes = account_get(&session->account.unclaimed_aborted_bytes),
+	};
 
+	if (session->copies) {
+		struct copies_sum copies = copies_sum(session->copies);
+
+		sum.disk_bytes = copies.gone_bytes[GAP_DISK];
+		sum.aborted_bytes = copies.gone_bytes[GAP_ABORTED];
+		return sum;
+	}
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		sum.disk_bytes += account_get(&session->disks[i].lost_bytes) +
 				  account_get(&session->disks[i].forfeited_bytes);
@@ -195,11 +233,43 @@ void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes
 				gap.utc_ns, is_estimated);
 }
 
-void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause)
+struct gone {
+	struct session *session;
+	enum gap_cause cause;
+};
+
+static void tell_gone(void *context, uint64_t stream_offset, uint64_t bytes)
+{
+	const struct gone *gone = context;
+
+	session_gap(gone->session, stream_offset, bytes, gone->cause, false);
+}
+
+void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
+		  uint64_t bytes, enum gap_cause cause, uint64_t number)
+{
+	struct gone gone = { session, cause };
+
+	if (number & LAYOUT_PARITY) { /* relaxed: a counter */
+		atomic_fetch_add_explicit(&session->parity_lost_bytes, bytes, memory_order_relaxed);
+		return;
+	}
+	account_add(counter, bytes);
+	if (!session->copies)
+		session_gap(session, stream_offset, bytes, cause, false);
+	else if (copies_lose(session->copies, number & LAYOUT_SECOND, stream_offset, bytes, cause,
+			     tell_gone, &gone) < 0)
+		session_warn(session, "no memory to account for %" PRIu64 " bytes lost at stream offset %" PRIu64,
+			     bytes, stream_offset);
+}
+
+void session_lose_block(struct session *session, account_counter *counter, uint32_t block,
+			enum gap_cause cause, bool is_second)
 {
 	const struct block_label *label = ring_label(session->ring, block);
+	uint64_t number = label->file_number | (is_second ? LAYOUT_SECOND : 0);
 
 	for (uint32_t i = 0; i < label->extent_count; i++)
-		session_gap(session, label->extents[i].stream_offset, label->extents[i].bytes,
-			    cause, false);
+		session_lose(session, counter, label->extents[i].stream_offset,
+			     label->extents[i].bytes, cause, number);
 }

@@ -22,6 +22,7 @@
 
 #include "drivers/source.h"
 #include "recorder/account.h"
+#include "recorder/copies.h"
 #include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
@@ -72,6 +73,8 @@ struct session_config {
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
 	uint64_t packet_bytes; /* layout mark6; 0 = the source's frames */
 	enum mark6_format packet_format;
+	unsigned copies;      /* 0, 1: each byte once; 2: on two disks */
+	bool use_parity;      /* of all other disks, on the last */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	enum engine_kind engine;
@@ -101,8 +104,9 @@ struct disk {
 	unsigned number;
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
+	char other_template[LAYOUT_NAME_LEN]; /* of the second copy's files, or the parity's */
 	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
-	bool has_directory, has_journal; /* made by session_arm() */
+	bool has_directory, has_second_directory, has_journal; /* made by session_arm() */
 	struct outbox *outbox;
 	struct segmenter *segmenter;
 	pthread_t writer, keeper;
@@ -127,6 +131,7 @@ struct disk {
 	_Atomic int writer_cpu,
 		writer_policy; /* where and how it ran: sched_getcpu(), sched_getscheduler() */
 	_Atomic uint64_t durable_bytes;
+	account_counter other_bytes; /* part of durable_bytes: second copies, parity */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
@@ -136,6 +141,7 @@ struct disk {
 	uint64_t total_bytes; /* constant */
 	_Atomic int state;    /* writer; error is whole before it is released */
 	_Atomic uint32_t waits_behind; /* writer sleeps for want of what follows this block; RING_NONE = of any; RING_END = it has work */
+	_Atomic uint32_t passed_count; /* writer: so many runs it found in the rescue queue and may not take */
 	_Atomic bool is_left; /* writer: its queue is not served any more, see ring_rescue() */
 	char error[SESSION_ERROR_LEN]; /* guarded by session->lock while writers run */
 };
@@ -154,7 +160,13 @@ struct block_label {
 	uint64_t file_number;
 	uint64_t file_offset; /* of the block in its file; plan.is_appended: not known here */
 	bool is_file_end;     /* nothing follows in this file */
+	uint64_t row_at;      /* with parity: number of the row x block_bytes + place in it, of the first byte */
 	uint32_t extent_count;
+	/*
+	 * Of a run's first block: who has its copies; RING_RESCUE = nobody yet. Who has one may not take the
+	 * other. The reader writes before the put, then whoever takes one from the rescue queue.
+	 */
+	_Atomic uint32_t holders[COPIES_MAX];
 	struct extent extents[]; /* layout_plan.extent_max */
 };
 
@@ -167,6 +179,7 @@ struct session {
 	void *scrap;             /* one block: where an overflow's bytes go */
 	struct journal *journal; /* NULL = none is kept */
 	struct account account;
+	struct copies *copies;   /* what is lost of each of two; NULL = there is one copy */
 	struct lanes *lanes; /* reader */
 	struct watch watch;  /* reader */
 	struct disk *disks;
@@ -185,6 +198,8 @@ struct session {
 	_Atomic int64_t last_data_ns;    /* reader: when something came last */
 	_Atomic int64_t stream_ended_ns; /* reader */
 	_Atomic int64_t longest_fill_ns; /* reader: longest time from one full block to the next */
+	account_counter unprotected_bytes; /* reader: of the stream, in rows for which there was no parity */
+	_Atomic uint64_t parity_lost_bytes; /* writers: parity that is not durable */
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
 	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
@@ -195,7 +210,7 @@ struct session {
 	_Atomic bool is_aborting; /* supervisor: writers drop what they have not written */
 	_Atomic bool is_over; /* supervisor: a writer with nothing to do need not wait for the others any more */
 	_Atomic bool is_given_up; /* supervisor: nor for its disk */
-	_Atomic uint32_t run_count; /* runs put and neither durable nor lost: reader adds, writers subtract */
+	_Atomic uint32_t run_count; /* runs put, each copy counted, and neither durable nor lost: reader adds, writers subtract */
 	_Atomic bool has_end_line; /* supervisor: the journal is complete, keepers may flush it and end */
 	_Atomic uint32_t usable_count; /* disks that can still be written to */
 
@@ -235,7 +250,11 @@ void session_poke(struct session *session);
 /** session_has_ended() - all threads but the keepers are through */
 bool session_has_ended(const struct session *session);
 
-/** session_written_bytes() - durable on all disks; session_sum() the sums for account_check() */
+/**
+ * session_written_bytes() - of the stream, durable once at least; with two copies this is exact at the end, and
+ *                           before it may be ahead by what is lost of the one and not yet safe of the other
+ * session_sum() - the sums for account_check()
+ */
 uint64_t session_written_bytes(const struct session *session);
 struct account_sum session_sum(const struct session *session);
 
@@ -270,8 +289,26 @@ char *session_take_event(struct session *session, uint64_t *hidden_count);
 void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
 		 enum gap_cause cause, bool is_estimated);
 
-/** session_lose_block() - every extent of a block that will not be written; counts nothing */
-void session_lose_block(struct session *session, uint32_t block, enum gap_cause cause);
+/**
+ * session_lose() - bytes that were put into the ring will not be durable: counted, and a gap; of one of two
+ *                  copies only if the other is lost as well; any thread
+ * @counter: the caller's own
+ * @number: of the file they were for: LAYOUT_SECOND in it: of the second copy; LAYOUT_PARITY: not of the
+ *          stream, counted apart
+ */
+void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
+		  uint64_t bytes, enum gap_cause cause, uint64_t number);
+
+/** session_lose_block() - every extent of a block */
+void session_lose_block(struct session *session, account_counter *counter, uint32_t block,
+			enum gap_cause cause, bool is_second);
+
+/**
+ * session_single_bytes() - durable in one copy only, where there should be two
+ * session_unprotected_bytes() - parity that could not be made, or is lost
+ */
+uint64_t session_single_bytes(const struct session *session);
+uint64_t session_unprotected_bytes(const struct session *session);
 
 /** session_edges_ns - upper limits of write_hist's classes but the last */
 extern const int64_t session_edges_ns[SESSION_HISTOGRAM - 1];

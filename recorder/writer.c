@@ -13,8 +13,6 @@
 
 #define SEGMENT_AGE_NS \
 	INT64_C(2000000000) /* an open segment is closed at this age: the journal follows */
-#define MARK5_BYTES 65528
-#define MARK5_EDGE_NS INT64_C(1125000)
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 
@@ -35,20 +33,20 @@ bool writer_is_all_written(const struct writer *w)
 
 /* ---- runs ---- */
 
-void writer_push_run(struct writer *w, uint32_t first)
+void writer_push_run(struct writer *w, uint32_t run)
 {
 	assert(w->run_count < WRITER_RUNS_MAX);
-	w->runs[(w->run_first + w->run_count++) % WRITER_RUNS_MAX] = first;
+	w->runs[(w->run_first + w->run_count++) % WRITER_RUNS_MAX] = run;
 }
 
 uint32_t writer_pop_run(struct writer *w)
 {
-	uint32_t first = w->runs[w->run_first];
+	uint32_t run = w->runs[w->run_first];
 
 	assert(w->run_count > 0);
 	w->run_first = (w->run_first + 1) % WRITER_RUNS_MAX;
 	w->run_count--;
-	return first;
+	return run;
 }
 
 void writer_end_run(struct writer *w, bool is_with_others)
@@ -58,13 +56,15 @@ void writer_end_run(struct writer *w, bool is_with_others)
 		atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
 }
 
-void writer_release(struct writer *w, uint32_t first, uint32_t end)
+void writer_release(struct writer *w, uint32_t run, uint32_t end)
 {
-	while (first != end && first != RING_END && first != RING_NONE) {
-		uint32_t next = ring_next(w->ring, first);
+	uint32_t block = ring_first(run);
 
-		ring_give_back(w->ring, first);
-		first = next;
+	while (block != end && block != RING_END && block != RING_NONE) {
+		uint32_t next = ring_next(w->ring, block);
+
+		ring_give_back(w->ring, block);
+		block = next;
 	}
 }
 
@@ -81,6 +81,82 @@ void writer_advance(struct writer *w)
 		w->block = next; /* or RING_NONE: not there yet */
 }
 
+/* ---- whose runs ---- */
+
+static _Atomic uint32_t *holder_of(const struct writer *w, uint32_t run, bool is_second)
+{
+	struct block_label *label = ring_label(w->ring, ring_first(run));
+
+	return &label->holders[is_second];
+}
+
+/* relaxed: the one that counts here we have written ourselves, or it was there before the put */
+static bool has_other_copy(const struct writer *w, uint32_t run)
+{
+	return w->session->copies &&
+	       atomic_load_explicit(holder_of(w, run, !ring_is_second(run)), memory_order_relaxed) ==
+		       w->disk->number;
+}
+
+static bool is_complete(const struct writer *w, uint32_t run)
+{
+	uint32_t block = ring_first(run), next;
+
+	while ((next = ring_next(w->ring, block)) != RING_END) {
+		if (next == RING_NONE)
+			return false;
+		block = next;
+	}
+	return true;
+}
+
+/* No other disk is left for this copy. */
+static void give_copy_up(struct writer *w, uint32_t run)
+{
+	uint32_t block = ring_first(run);
+
+	while (block != RING_END) {
+		uint32_t next = ring_next(w->ring, block);
+
+		session_lose_block(w->session, &w->disk->lost_bytes, block, GAP_DISK,
+				   ring_is_second(run));
+		ring_give_back(w->ring, block);
+		block = next;
+	}
+	/* release: see writer_end_run() */
+	atomic_fetch_sub_explicit(&w->session->run_count, 1, memory_order_release);
+}
+
+uint32_t writer_claim_rescued(struct writer *w)
+{
+	uint32_t passed_count = 0, run = RING_NONE;
+
+	for (uint32_t left = ring_queue_length(w->ring, RING_RESCUE); left > 0; left--) {
+		run = ring_claim(w->ring, RING_RESCUE);
+		if (run == RING_NONE || !has_other_copy(w, run))
+			break;
+		if (atomic_load_explicit(&w->session->usable_count, memory_order_acquire) <= 1 &&
+		    is_complete(w, run)) {
+			give_copy_up(w, run);
+		} else {
+			ring_put_back(w->ring, w->disk->number, run);
+			passed_count++;
+		}
+		run = RING_NONE;
+	}
+	/* relaxed: a hint for the reader, see has_work() in lanes.c */
+	atomic_store_explicit(&w->disk->passed_count, passed_count, memory_order_relaxed);
+	if (run == RING_NONE)
+		return RING_NONE;
+	if (w->session->copies)
+		atomic_store_explicit(holder_of(w, run, ring_is_second(run)), w->disk->number,
+				      memory_order_relaxed);
+	/* nobody's unit becomes ours; those in our queue were counted by the reader */
+	if (w->session->plan.run_bytes)
+		atomic_fetch_add_explicit(&w->disk->open_units, 1, memory_order_relaxed);
+	return run;
+}
+
 /*
  * Rescued runs first: they are the oldest. But who has as much waiting as a disk may have leaves
  * them to others who are free; when there are none, the ring fills, our own queue gets no more
@@ -89,22 +165,19 @@ void writer_advance(struct writer *w)
 static bool claim(struct writer *w)
 {
 	struct disk *disk = w->disk;
-	uint32_t first = RING_NONE;
+	uint32_t run = RING_NONE;
 
 	if (w->session->plan.is_held && w->run_count + w->promise_count >= WRITER_RUNS_HELD)
 		return false;
 	if (ring_queue_length(w->ring, disk->number) < STRIPE_UNITS_MAX)
-		first = ring_claim(w->ring, RING_RESCUE);
-	if (first == RING_NONE) {
-		first = ring_claim(w->ring, disk->number);
-	} else if (w->session->plan.run_bytes) {
-		/* nobody's unit becomes ours; those in our queue were counted by the reader */
-		atomic_fetch_add_explicit(&disk->open_units, 1, memory_order_relaxed);
-	}
-	if (first == RING_NONE)
+		run = writer_claim_rescued(w);
+	if (run == RING_NONE)
+		run = ring_claim(w->ring, disk->number);
+	if (run == RING_NONE)
 		return false;
-	writer_push_run(w, first);
-	w->block = first;
+	writer_push_run(w, run);
+	w->block = ring_first(run);
+	w->is_second = ring_is_second(run);
 	return true;
 }
 
@@ -195,44 +268,6 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
-/*
- * As Mark5's get_stats counts: eight bins with edges 1.125 ms x 2^k, of the time that 65528 bytes take.
- */
-static unsigned mark5_bin(int64_t took_ns, size_t bytes)
-{
-	int64_t scaled_ns = bytes ? (int64_t)((double)took_ns * MARK5_BYTES / (double)bytes) : 0;
-	unsigned bin = 0;
-
-	while (bin < SESSION_MARK5_BINS - 1 && scaled_ns > MARK5_EDGE_NS << bin)
-		bin++;
-	return bin;
-}
-
-void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns)
-{
-	struct disk *disk = w->disk;
-	int64_t ended = flight->is_back ? flight->ended_ns : now_ns,
-		took = ended - flight->started_ns,
-		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
-	unsigned class = 0;
-
-	if (last == 0) /* the first turn is counted from the start, as wr did it */
-		last = atomic_load_explicit(&disk->session->running_ns, memory_order_relaxed);
-
-	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
-		class ++;
-	account_add(&disk->write_hist[class], 1);
-	account_add(&disk->mark5_bins[mark5_bin(took, flight->bytes)], 1);
-	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
-		atomic_store_explicit(&disk->worst_write_ns, took, memory_order_relaxed);
-		atomic_store_explicit(&disk->worst_offset, flight->file_offset, memory_order_relaxed);
-		atomic_store_explicit(&disk->worst_write_at_ns, ended, memory_order_relaxed);
-	}
-	if (ended - last > atomic_load_explicit(&disk->longest_turn_ns, memory_order_relaxed))
-		atomic_store_explicit(&disk->longest_turn_ns, ended - last, memory_order_relaxed);
-	atomic_store_explicit(&disk->last_write_ns, ended > last ? ended : last, memory_order_relaxed);
-}
-
 /* Notes where the block's extents went, behind the headers that went with them, and their checksums. */
 static void note_extents(struct writer *w, const struct flight *flight)
 {
@@ -251,6 +286,7 @@ static void note_extents(struct writer *w, const struct flight *flight)
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = extent->utc_ns,
+			.row_at = label->row_at + extent->at,
 			.sum = extent->sum,
 			.xxh3 = extent->xxh3,
 		};
@@ -282,7 +318,7 @@ static bool count_write(struct writer *w, struct flight *flight)
 		return true;
 	if (is_crowded(w))
 		return false;
-	writer_note_write(w, flight, flight->ended_ns);
+	disk_note_write(disk, flight->started_ns, flight->ended_ns, flight->bytes, flight->file_offset);
 	account_add(&disk->accepted_bytes, bytes);
 	outbox_accept(flight);
 	w->accepted_file = flight->file;
@@ -298,11 +334,11 @@ static bool count_write(struct writer *w, struct flight *flight)
 static void end_written_run(struct writer *w, struct outbox_file *file, bool is_file_end)
 {
 	const struct layout_plan *plan = &w->session->plan;
-	uint32_t first = writer_pop_run(w);
+	uint32_t run = writer_pop_run(w);
 	bool is_finish = file && (is_file_end || plan->is_run_a_file);
 
 	if (plan->is_held) {
-		writer_promise(w, file, is_finish, first);
+		writer_promise(w, file, is_finish, run);
 		return;
 	}
 	writer_end_run(w, false);
@@ -362,11 +398,11 @@ static size_t head_of(const struct writer *w, const struct outbox_file *file)
 }
 
 /* A piece of another file was rescued to us in between: the one that is open ends here. */
-static bool end_other_file(struct writer *w, uint64_t file_number, uint64_t file_offset)
+static bool end_other_file(struct writer *w, uint64_t number, uint64_t offset)
 {
 	struct outbox_file *open = outbox_open_file(w->outbox);
 
-	if (!open || outbox_goes_on(open, file_number, file_offset))
+	if (!open || outbox_goes_on(open, number, offset))
 		return true;
 	if (w->promise_count >= WRITER_PROMISES_MAX - 1 || outbox_count(w->outbox) > 0)
 		return false; /* what is in flight to it belongs to it */
@@ -379,17 +415,18 @@ static bool write_block(struct writer *w)
 {
 	uint32_t block = w->block;
 	const struct block_label *label = ring_label(w->ring, block);
+	uint64_t number = label->file_number | (w->is_second ? LAYOUT_SECOND : 0);
 	char *data = session_block_data(w->session, block);
 	struct outbox_file *file = NULL;
 	struct flight *flight;
 	size_t head;
 
 	if (w->disk->target.kind == TARGET_DIRECTORY) {
-		uint64_t file_offset = place_of(w, label);
+		uint64_t offset = place_of(w, label);
 
-		if (!end_other_file(w, label->file_number, file_offset))
+		if (!end_other_file(w, number, offset))
 			return false;
-		file = outbox_file(w->outbox, label->file_number, file_offset);
+		file = outbox_file(w->outbox, number, offset);
 		if (!file)
 			return false;
 	}
@@ -418,8 +455,6 @@ static bool write_some(struct writer *w)
 		if (!write_block(w))
 			break;
 		has_written = true;
-		if (w->disk->target.kind == TARGET_NULL)
-			break; /* it is back already */
 	}
 	return has_written; /* they get on their way when we wait */
 }
@@ -479,35 +514,14 @@ static uint32_t waiting_behind(const struct writer *w)
 	return outbox_count(w->outbox) > 0 || w->promise_count > 0 ? RING_END : RING_NONE;
 }
 
-/*
- * With no disk to wait for, all we do is give blocks back: on the reader's own processor, where waking
- * us costs no interrupt to another one and what it fills next is still in the cache. It moves as it
- * likes, we go after it. Where that is not allowed we stay.
- */
-static void follow_reader(const struct disk *disk)
-{
-	int cpu = atomic_load_explicit(&disk->session->reader_cpu, memory_order_relaxed);
-	cpu_set_t set;
-
-	if (disk->target.kind != TARGET_NULL || cpu < 0 || cpu >= CPU_SETSIZE || cpu == sched_getcpu())
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void wait_for_news(struct writer *w, uint32_t ticket)
 {
 	struct disk *disk = w->disk;
 	int64_t until = units_monotonic_ns() + IDLE_NS;
 
 	atomic_store_explicit(&disk->waits_behind, waiting_behind(w), memory_order_relaxed);
-	if (disk->target.kind == TARGET_NULL)
-		ring_sleep(w->ring, disk->number, ticket, until);
-	else
-		outbox_wait(w->outbox, ticket, until);
+	outbox_wait(w->outbox, ticket, until);
 	atomic_store_explicit(&disk->waits_behind, RING_END, memory_order_relaxed);
-	follow_reader(disk);
 }
 
 /* True when something was done. */
@@ -556,9 +570,13 @@ static void note_unreturned(struct writer *w)
 {
 	int64_t now = units_monotonic_ns();
 
-	for (unsigned i = 0; i < outbox_count(w->outbox); i++)
-		if (!outbox_flight(w->outbox, i)->is_back)
-			writer_note_write(w, outbox_flight(w->outbox, i), now);
+	for (unsigned i = 0; i < outbox_count(w->outbox); i++) {
+		const struct flight *flight = outbox_flight(w->outbox, i);
+
+		if (!flight->is_back)
+			disk_note_write(w->disk, flight->started_ns, now, flight->bytes,
+					flight->file_offset);
+	}
 }
 
 void *writer_main(void *arg)

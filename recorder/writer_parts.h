@@ -43,7 +43,8 @@ struct writer {
 	/* the chain of blocks: what was written last and what comes next */
 	uint32_t block; /* next to be written; RING_NONE = not known yet, or no run is open */
 	uint32_t last;  /* written last of the open run; RING_NONE = no run is open */
-	/* first blocks of the runs that are not written yet, oldest first */
+	bool is_second; /* the open run is a second copy */
+	/* the runs that are not written yet, oldest first, as ring_claim() gave them */
 	uint32_t runs[WRITER_RUNS_MAX];
 	unsigned run_first, run_count;
 	struct promise promises[WRITER_PROMISES_MAX];
@@ -77,9 +78,6 @@ void writer_sync_if_crowded(struct writer *w);
 /** writer_retire() - looks at the oldest write. Return: true when it was good and is done with. */
 bool writer_retire(struct writer *w);
 
-/** writer_note_write() - how long it took, or has been taking up to @now_ns when it is not back */
-void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns);
-
 /**
  * writer_promise() - all that was accepted of the file up to now shall be durable, and the segments that
  *                    are closed by then are told: all of them at the end of a run or file
@@ -95,10 +93,18 @@ struct promise writer_pop_promise(struct writer *w);
 /** writer_end_run() - a run is through: durable, or lost, or others have it */
 void writer_end_run(struct writer *w, bool is_with_others);
 
-/** writer_release() - gives back the blocks of a run from @first on, up to but not @end */
-void writer_release(struct writer *w, uint32_t first, uint32_t end);
+/** writer_release() - gives back the blocks of a run from its first one on, up to but not @end */
+void writer_release(struct writer *w, uint32_t run, uint32_t end);
 
-void writer_push_run(struct writer *w, uint32_t first);
+/**
+ * writer_claim_rescued() - the oldest run in the rescue queue that this disk may take
+ *
+ * With two copies of each it may not take the one whose other it has: that is left to others, or if there are
+ * none, and it is complete, given up: from there on there is one copy. Return: the run, or RING_NONE.
+ */
+uint32_t writer_claim_rescued(struct writer *w);
+
+void writer_push_run(struct writer *w, uint32_t run);
 uint32_t writer_pop_run(struct writer *w);
 
 /* retreat.c */

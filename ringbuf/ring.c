@@ -30,11 +30,6 @@ struct block {
 	size_t bytes;                 /* used bytes; the producer writes before the put */
 };
 
-struct wake {
-	uint32_t block_count; /* put since the consumer was woken */
-	int64_t woken_ns;
-};
-
 struct sleeper {
 	alignas(CACHE_LINE) struct bell bell;
 };
@@ -47,7 +42,6 @@ struct ring {
 	size_t label_stride;
 	uint32_t block_count;
 	uint32_t queue_count;
-	uint32_t wake_blocks;
 	struct block *blocks;
 	struct queue **queues;    /* [queue_count] is the rescue queue */
 	struct sleeper *sleepers; /* [queue_count] is the producer's */
@@ -65,7 +59,6 @@ struct ring {
 	_Atomic uint64_t put_bytes;
 	_Atomic uint64_t high_water_bytes;
 	_Atomic int64_t high_water_ns;
-	struct wake *wakes; /* a consumer; nobody else looks */
 };
 
 static size_t round_to_lines(size_t bytes)
@@ -92,9 +85,8 @@ static int create_parts(struct ring *ring)
 	ring->blocks = alloc_lines(ring->block_count, sizeof(ring->blocks[0]));
 	ring->labels = alloc_lines(ring->block_count, ring->label_stride);
 	ring->sleepers = alloc_lines(ring->queue_count + (size_t)1, sizeof(ring->sleepers[0]));
-	ring->wakes = alloc_lines(ring->queue_count, sizeof(ring->wakes[0]));
 	ring->queues = calloc(ring->queue_count + (size_t)1, sizeof(struct queue *));
-	if (!ring->blocks || !ring->labels || !ring->sleepers || !ring->wakes || !ring->queues)
+	if (!ring->blocks || !ring->labels || !ring->sleepers || !ring->queues)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= ring->queue_count; i++) {
 		int ret = queue_create(&ring->queues[i], ring->block_count);
@@ -130,7 +122,6 @@ int ring_create(struct ring **out, const struct ring_config *config)
 	ring->block_bytes = config->block_bytes;
 	ring->block_count = config->block_count;
 	ring->queue_count = config->queue_count;
-	ring->wake_blocks = config->wake_blocks;
 	ring->label_stride = round_to_lines(config->label_bytes);
 	ret = create_parts(ring);
 	if (ret < 0) {
@@ -148,7 +139,6 @@ void ring_free(struct ring *ring)
 	for (uint32_t i = 0; ring->queues && i <= ring->queue_count; i++)
 		queue_free(ring->queues[i]);
 	free(ring->queues);
-	free(ring->wakes);
 	free(ring->sleepers);
 	free(ring->labels);
 	free(ring->blocks);
@@ -226,7 +216,6 @@ uint32_t ring_free_count(const struct ring *ring)
 		       0;
 }
 
-/* Producer: the level rises here and nowhere else, so its maximum is found here and is exact. */
 static int64_t monotonic_ns(void)
 {
 	struct timespec now;
@@ -235,6 +224,7 @@ static int64_t monotonic_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Producer: the level rises here and nowhere else, so its maximum is found here and is exact. */
 static void raise_level(struct ring *ring, size_t bytes)
 {
 	/* relaxed: only we write put_bytes and high_water_bytes */
@@ -281,35 +271,6 @@ static void wake_owner(struct ring *ring, uint32_t queue)
 		bell_ring(bell_of(ring, queue));
 }
 
-/* Producer: as wake_owner(), but not for every block: see ring_flush(). */
-static void wake_soon(struct ring *ring, uint32_t queue)
-{
-	struct wake *wake;
-	int64_t now;
-
-	if (queue == RING_RESCUE || ring->wake_blocks <= 1) {
-		wake_owner(ring, queue);
-		return;
-	}
-	wake = &ring->wakes[queue];
-	now = monotonic_ns();
-	if (++wake->block_count < ring->wake_blocks && now - wake->woken_ns < RING_WAKE_NS)
-		return;
-	wake->block_count = 0;
-	wake->woken_ns = now;
-	wake_owner(ring, queue);
-}
-
-void ring_flush(struct ring *ring)
-{
-	for (uint32_t i = 0; i < ring->queue_count; i++) {
-		if (ring->wakes[i].block_count == 0)
-			continue;
-		ring->wakes[i].block_count = 0;
-		wake_owner(ring, i);
-	}
-}
-
 static struct queue *queue_of(const struct ring *ring, uint32_t queue)
 {
 	assert(queue == RING_RESCUE || queue < ring->queue_count);
@@ -325,13 +286,23 @@ static void fill_block(struct ring *ring, uint32_t block, size_t bytes, bool is_
 	raise_level(ring, bytes);
 }
 
+static void begin_run(struct ring *ring, uint32_t queue, uint32_t run)
+{
+	if (queue == RING_RESCUE)
+		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
+	queue_put(queue_of(ring, queue), run); /* DATA, first half */
+	wake_owner(ring, queue);
+}
+
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last)
 {
 	fill_block(ring, block, bytes, is_last);
-	if (queue == RING_RESCUE)
-		atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
-	queue_put(queue_of(ring, queue), block); /* DATA, first half */
-	wake_soon(ring, queue);
+	begin_run(ring, queue, block);
+}
+
+void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first)
+{
+	begin_run(ring, queue, first | RING_SECOND);
 }
 
 void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t block, size_t bytes,
@@ -343,7 +314,7 @@ void ring_append(struct ring *ring, uint32_t queue, uint32_t previous, uint32_t 
 	 * wake_owner()
 	 */
 	atomic_store_explicit(&ring->blocks[previous].next_in_run, block, memory_order_seq_cst);
-	wake_soon(ring, queue);
+	wake_owner(ring, queue);
 }
 
 void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last)
@@ -397,14 +368,22 @@ void ring_give_back(struct ring *ring, uint32_t block)
 	bell_ring(bell_of(ring, RING_PRODUCER));
 }
 
-void ring_hand_over(struct ring *ring, uint32_t first)
+void ring_put_back(struct ring *ring, uint32_t who, uint32_t run)
+{
+	queue_put(queue_of(ring, RING_RESCUE), run);
+	for (uint32_t i = 0; i < ring->queue_count; i++)
+		if (i != who)
+			bell_ring(&ring->sleepers[i].bell);
+}
+
+void ring_hand_over(struct ring *ring, uint32_t run)
 {
 	/*
 	 * before the put, so that whoever claims the run looks at its chain after this; see
 	 * wake_owner()
 	 */
 	atomic_store_explicit(&ring->has_rescued, true, memory_order_seq_cst);
-	queue_put(queue_of(ring, RING_RESCUE), first);
+	queue_put(queue_of(ring, RING_RESCUE), run);
 	wake_consumers(ring);
 }
 
@@ -451,8 +430,6 @@ uint32_t ring_listen(struct ring *ring, uint32_t who)
 
 bool ring_sleep(struct ring *ring, uint32_t who, uint32_t ticket, int64_t deadline_ns)
 {
-	if (who == RING_PRODUCER)
-		ring_flush(ring);
 	return bell_sleep(bell_of(ring, who), ticket, deadline_ns);
 }
 

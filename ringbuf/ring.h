@@ -16,6 +16,7 @@
  *           will come. Who claimed the first block owns the run and follows it by ring_next()
  *           while it still grows. A run that its owner can't finish goes whole to another by
  *           ring_hand_over().
+ *           A run may go to two consumers, each of which owns all of it: ring_put_second().
  * Rescue:   One more queue that every consumer looks at first. ring_rescue() empties the queue of
  *           a consumer that is stuck or has failed into it; the producer may put runs there that
  *           it doesn't want to assign.
@@ -28,7 +29,8 @@
  *                                       ring_next() (acquire)
  *           ROOM  consumer -> producer  the consumer's reads are over before the block is refilled
  *                                       ring_give_back() (release) / ring_take() (acquire)
- * Proof:    ring.pml models this protocol for spin (make verify); stress_ring checks contents at
+ * Proof:    ring.pml models this protocol for spin (make verify), hold.pml and second.pml what has two
+ *           owners; stress_ring checks contents at
  *           full tilt.
  */
 #ifndef VSIB_RINGBUF_RING_H
@@ -41,7 +43,8 @@
 #define RING_NONE UINT32_MAX      /* no block (yet) */
 #define RING_END (UINT32_MAX - 1) /* ring_next(): the run ends here */
 #define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
-#define RING_BLOCK_COUNT_MAX (UINT32_C(1) << 31)
+#define RING_SECOND (UINT32_C(1) << 31) /* with a run's first block: see ring_put_second() */
+#define RING_BLOCK_COUNT_MAX (RING_SECOND - 2) /* so that no such number is one of those above */
 
 struct bell;
 struct ring;
@@ -51,7 +54,6 @@ struct ring_config {
 	size_t block_bytes;   /* > 0 */
 	uint32_t block_count; /* 1 .. RING_BLOCK_COUNT_MAX */
 	uint32_t queue_count; /* consumers, >= 1 */
-	uint32_t wake_blocks; /* wake a consumer for so many blocks at once; 0, 1 = for each, see ring_flush() */
 	size_t label_bytes; /* private words of the producer for each block, see ring_label() */
 };
 
@@ -114,6 +116,28 @@ uint32_t ring_free_count(const struct ring *ring);
 void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, bool is_last);
 
 /**
+ * ring_put_second() - hand the run that was begun by the last ring_put() to a second consumer as well
+ * @queue: its number, or RING_RESCUE
+ *
+ * It comes out of ring_claim() with RING_SECOND in the number. Each block of such a run must have been held
+ * (ring_hold()) before it was put or appended, and goes round when both have given it back; the
+ * second consumer is woken by the producer for what is appended. Thread: producer only.
+ */
+void ring_put_second(struct ring *ring, uint32_t queue, uint32_t first);
+
+/** ring_first() - the first block of a run as ring_claim() gave it; RING_NONE and RING_END stay what they are */
+static inline uint32_t ring_first(uint32_t run)
+{
+	return run == RING_NONE || run == RING_END ? run : run & ~RING_SECOND;
+}
+
+/** ring_is_second() - was it put by ring_put_second()? */
+static inline bool ring_is_second(uint32_t run)
+{
+	return run != RING_NONE && run != RING_END && (run & RING_SECOND);
+}
+
+/**
  * ring_append() - the next block of a run that has not ended
  * @queue: whom to wake: the consumer the run was put to, or RING_RESCUE for all of them
  * @previous: the block put or appended last to this run
@@ -136,7 +160,7 @@ void ring_end_run(struct ring *ring, uint32_t queue, uint32_t last);
  *
  * Thread:   any consumer. Ordering: acquires the put (DATA).
  * Owns:     the caller owns the whole run, now and as it grows, until each block is given back.
- * Return:   the run's first block, or RING_NONE.
+ * Return:   the run's first block, with RING_SECOND when it was put by ring_put_second(), or RING_NONE.
  */
 uint32_t ring_claim(struct ring *ring, uint32_t queue);
 
@@ -169,9 +193,12 @@ void ring_hold(struct ring *ring, uint32_t block);
 /**
  * ring_hand_over() - give a claimed run, from its first block on, to whoever takes it from
  * RING_RESCUE
- * @first: the block ring_claim() returned; no block of the run has been given back
+ * @run: what ring_claim() returned; no block of the run has been given back
  */
-void ring_hand_over(struct ring *ring, uint32_t first);
+void ring_hand_over(struct ring *ring, uint32_t run);
+
+/** ring_put_back() - the same, of a run from RING_RESCUE that is not for consumer @who: wakes the others only */
+void ring_put_back(struct ring *ring, uint32_t who, uint32_t run);
 
 /**
  * ring_rescue() - empty a consumer's queue into RING_RESCUE
@@ -203,18 +230,6 @@ struct ring_level ring_level(const struct ring *ring);
  * @who is a consumer's number, or RING_PRODUCER for the producer waiting for room.
  */
 #define RING_PRODUCER (UINT32_MAX - 1)
-
-/**
- * ring_flush() - wake the consumers that were not woken for what was put lately
- *
- * A wake-up costs both sides as much as a fill of some hundred kilobytes. With config.wake_blocks
- * a consumer is woken at once only when it was not woken for RING_WAKE_NS, else for every so many
- * blocks. A producer that uses it flushes whenever it has nothing to put for the moment;
- * ring_sleep() of the producer does it too. Thread: producer.
- */
-void ring_flush(struct ring *ring);
-
-#define RING_WAKE_NS INT64_C(200000)
 
 uint32_t ring_listen(struct ring *ring, uint32_t who);
 

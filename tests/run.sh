@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs one group of tests, one after the other, and prints one line for each.
+# Runs one group of tests and prints one line for each: programs as many at a time as there are processors, then
+# scripts, which mount, throttle and record against the clock, one after the other.
 #
 #   [SAN=thread|address,undefined] [DATA=DIR] [TIMEOUT=300] [TALLY=FILE] tests/run.sh SOURCE...
 #   tests/run.sh --total FILE       the sum over the groups that were run with TALLY=FILE
@@ -11,6 +12,7 @@
 # 77 (skipped, the reason on the last line) or anything else (failed). In the first 25 lines of a source:
 #   timeout: N     N seconds instead of 300
 #   san: skip      not run under sanitizers (too heavy, or it measures time)
+#   alone: yes     a program that is not to run beside others
 # The whole output of each test is kept under build/log/ (build/san-*/log/).
 set -u
 export LC_ALL=C
@@ -18,6 +20,7 @@ export LC_ALL=C
 default_timeout=${TIMEOUT:-300}
 shown_lines=200
 passed=0 failed=0 skipped=0 child=
+jobs=()
 
 total() {
 	local p=0 f=0 s=0 a b c
@@ -63,8 +66,7 @@ skipped_inside() {
 
 stop() {
 	trap '' INT TERM
-	[ -z "$child" ] || { kill -TERM "$child" && wait "$child"; } 2>/dev/null
-	echo "stopped"
+	[ -z "$child$*" ] || { kill -TERM $child "$@" && wait $child "$@"; } 2>/dev/null
 	exit 130
 }
 trap stop INT TERM
@@ -137,9 +139,61 @@ run_one() {
 	fi
 }
 
+# run_beside SOURCE: in the background; what it prints and counts is taken by take_ended
+run_beside() {
+	(
+		trap stop INT TERM
+		passed=0 failed=0 skipped=0
+		run_one "$1" >"$logs/${1##*/}.line"
+		echo "$passed $failed $skipped" >"$logs/${1##*/}.count"
+	) &
+	jobs+=("$!:$1")
+}
+
+# take_ended MOST: waits until no more than so many are running
+take_ended() {
+	local job still p f s
+	while [ ${#jobs[@]} -gt "$1" ]; do
+		wait -n "${jobs[@]%%:*}" || :
+		still=()
+		for job in "${jobs[@]}"; do
+			if kill -0 "${job%%:*}" 2>/dev/null; then
+				still+=("$job")
+				continue
+			fi
+			job=$logs/${job##*/}
+			cat "$job.line"
+			read -r p f s <"$job.count" || { p=0 f=1 s=0; }
+			passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+			rm -f "$job.line" "$job.count"
+		done
+		jobs=("${still[@]}")
+	done
+}
+
+is_apart() {
+	case $1 in
+	*.c) [ "$(head_says alone "$1")" = yes ] ;;
+	*) true ;;
+	esac
+}
+
+stop_all() {
+	echo "stopped"
+	stop "${jobs[@]%%:*}"
+}
+trap stop_all INT TERM
+
 echo "==== $group"
 for source; do
-	run_one "$source"
+	is_apart "$source" || {
+		run_beside "$source"
+		take_ended $(($(nproc) - 1))
+	}
+done
+take_ended 0
+for source; do
+	! is_apart "$source" || run_one "$source"
 done
 if [ -n "${TALLY-}" ]; then
 	echo "$passed $failed $skipped" >>"$TALLY"

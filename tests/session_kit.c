@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,15 @@
 
 #define NAME "scan"
 
-/* A piece of the stream, as a journal tells it. */
+enum { SEGMENT = -1, PARITY = -2 };
+
+/* A piece of the stream, or of parity, as a journal tells it. */
 struct piece {
 	uint64_t stream_offset, bytes;
-	int cause; /* enum gap_cause; -1 = a segment */
+	int cause; /* enum gap_cause; SEGMENT; PARITY */
 	unsigned target;
+	unsigned copy;
+	uint64_t row_at; /* row x block_bytes + offset in it */
 	uint64_t file_offset;
 	const char *file; /* borrowed from the line */
 	const char *xxh3;
@@ -273,14 +278,18 @@ static bool take_line(struct tally *tally, const json_t *line)
 	*piece = (struct piece){
 		.stream_offset = number(line, "stream_offset"),
 		.bytes = number(line, "bytes"),
-		.cause = -1,
+		.cause = strcmp(type, "parity") == 0 ? PARITY : SEGMENT,
 		.target = (unsigned)number(line, "target"),
+		.copy = (unsigned)number(line, "copy"),
+		.row_at = number(line, "row") * tally->kit->session->plan.block_bytes +
+			  number(line, "row_offset"),
 		.file_offset = number(line, "file_offset"),
 		.file = string(line, "file"),
 		.xxh3 = string(line, "xxh3"),
 	};
-	if (strcmp(type, "segment") == 0) {
-		tally->written += piece->bytes;
+	if (strcmp(type, "segment") == 0 || piece->cause == PARITY) {
+		if (!tally->kit->session->plan.has_second && piece->cause == SEGMENT) /* else count_copies() knows */
+			tally->written += piece->bytes;
 		tally->piece_count++;
 		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX ||
 		    piece->target >= tally->kit->disk_count)
@@ -307,6 +316,59 @@ static int by_stream_offset(const void *a, const void *b)
 		       left->stream_offset > right->stream_offset;
 }
 
+/*
+ * With two copies: no byte twice in one copy, nor both of them on one disk, and none of what is a gap. Counts
+ * what is there once at least.
+ */
+static bool count_copies(struct tally *tally)
+{
+	const struct account *account = &tally->kit->session->account;
+	uint64_t bytes = account_stream_bytes(account) - account_get(&account->discarded_bytes);
+	uint64_t single = 0;
+	unsigned char *disks[COPIES_MAX] = { calloc(bytes + 1, 1), calloc(bytes + 1, 1) };
+	bool is_right = true;
+
+	if (!disks[0] || !disks[1])
+		die("calloc");
+	for (size_t i = 0; i < tally->piece_count && is_right; i++) {
+		const struct piece *piece = &tally->pieces[i];
+
+		if (piece->copy >= COPIES_MAX || piece->stream_offset + piece->bytes > bytes)
+			is_right = wrong(tally, "a piece at %" PRIu64 " is impossible",
+					 piece->stream_offset);
+		for (uint64_t b = 0; b < piece->bytes && is_right; b++) {
+			unsigned char *own = &disks[piece->copy][piece->stream_offset + b];
+			unsigned char *other = &disks[!piece->copy][piece->stream_offset + b];
+
+			if (*own || *other == piece->target + 1 || (piece->cause >= 0 && *other))
+				is_right = wrong(tally,
+						 "a piece of copy %u (cause %d) on disk %u: its byte %" PRIu64
+						 " of the stream is on disks %d and %d already",
+						 piece->copy, piece->cause, piece->target,
+						 piece->stream_offset + b, disks[0][piece->stream_offset + b] - 1,
+						 disks[1][piece->stream_offset + b] - 1);
+			*own = piece->cause < 0 ? (unsigned char)(piece->target + 1) : UCHAR_MAX;
+			if (piece->cause >= 0)
+				*other = UCHAR_MAX;
+		}
+	}
+	for (uint64_t b = 0; b < bytes && is_right; b++) {
+		bool is_first = disks[0][b] && disks[0][b] != UCHAR_MAX,
+		     is_second = disks[1][b] && disks[1][b] != UCHAR_MAX;
+
+		tally->written += is_first || is_second;
+		single += is_first != is_second;
+		if (!disks[0][b] && !disks[1][b])
+			is_right = wrong(tally, "nothing is known of byte %" PRIu64 " of the stream", b);
+	}
+	free(disks[0]);
+	free(disks[1]);
+	if (is_right && single != session_single_bytes(tally->kit->session))
+		is_right = wrong(tally, "%" PRIu64 " bytes have one copy, %" PRIu64 " are counted",
+				 single, session_single_bytes(tally->kit->session));
+	return is_right;
+}
+
 static bool take_lines(struct tally *tally)
 {
 	const json_t *line, *last = NULL;
@@ -324,6 +386,8 @@ static bool take_lines(struct tally *tally)
 	qsort(tally->pieces, tally->piece_count, sizeof(tally->pieces[0]), by_stream_offset);
 	if (strcmp(string(json_array_get(tally->lines, 0), "type"), "start") != 0)
 		return wrong(tally, "the first line is not \"start\"");
+	if (tally->kit->session->plan.has_second && !count_copies(tally))
+		return false;
 	if (strcmp(string(last, "type"), "end") == 0 && number(last, "written_bytes") != tally->written)
 		return wrong(tally,
 			     "the end line says %" PRIu64 " bytes written, its segments %" PRIu64,
@@ -339,9 +403,13 @@ static bool check_tiles(struct tally *tally)
 	uint64_t at = 0, end = account_stream_bytes(account) - account_get(&account->discarded_bytes) +
 			       account->gap_bytes[GAP_DISCARDED];
 
+	if (tally->kit->session->plan.has_second)
+		return true; /* count_copies() has looked at each byte */
 	for (size_t i = 0; i < tally->piece_count; i++) {
 		const struct piece *piece = &tally->pieces[i];
 
+		if (piece->cause == PARITY)
+			continue;
 		if (piece->stream_offset != at)
 			return wrong(tally,
 				     "stream offset %" PRIu64
@@ -363,8 +431,8 @@ static bool check_account(struct tally *tally)
 	uint64_t expected[GAP_CAUSE_COUNT] = {
 		[GAP_OVERFLOW] = account_get(&account->overflow_bytes),
 		[GAP_SOURCE] = account_get(&account->source_lost_bytes),
-		[GAP_DISK] = sum.disk_bytes + account_get(&account->unclaimed_disk_bytes),
-		[GAP_ABORTED] = sum.aborted_bytes + account_get(&account->unclaimed_aborted_bytes),
+		[GAP_DISK] = sum.disk_bytes,
+		[GAP_ABORTED] = sum.aborted_bytes,
 		/* what was discarded behind the end is no gap */
 		[GAP_DISCARDED] = account->gap_bytes[GAP_DISCARDED],
 	};
@@ -402,16 +470,14 @@ static bool check_sums(struct tally *tally)
 	return true;
 }
 
-static bool check_segment(struct tally *tally, const struct piece *piece)
+/* @bytes: piece->bytes, read and compared */
+static bool read_segment(struct tally *tally, const struct piece *piece, char *bytes)
 {
 	char path[512], sum[17];
-	char *bytes = malloc(piece->bytes);
 	ssize_t n = -1;
-	size_t right = 0;
+	size_t right = piece->cause == PARITY ? piece->bytes : 0;
 	int fd;
 
-	if (!bytes)
-		die("malloc");
 	snprintf(path, sizeof(path), "%s/%s", tally->kit->targets[piece->target], piece->file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -422,10 +488,9 @@ static bool check_segment(struct tally *tally, const struct piece *piece)
 		n = pread(fd, bytes, piece->bytes, (off_t)piece->file_offset);
 		close(fd);
 	}
-	if (n == (ssize_t)piece->bytes)
+	if (n == (ssize_t)piece->bytes && piece->cause == SEGMENT)
 		right = sim_verify(bytes, piece->bytes, piece->stream_offset, fake_source_script.seed);
 	snprintf(sum, sizeof(sum), "%016" PRIx64, (uint64_t)XXH3_64bits(bytes, piece->bytes));
-	free(bytes);
 	if (n != (ssize_t)piece->bytes)
 		return wrong(tally, "%s has not the %" PRIu64 " bytes at %" PRIu64, path,
 			     piece->bytes, piece->file_offset);
@@ -435,6 +500,71 @@ static bool check_segment(struct tally *tally, const struct piece *piece)
 		return wrong(tally, "%s at %" PRIu64 ": checksum %s, the journal says %s", path,
 			     piece->file_offset, sum, piece->xxh3);
 	return true;
+}
+
+static bool check_segment(struct tally *tally, const struct piece *piece)
+{
+	char *bytes = malloc(piece->bytes);
+	bool is_right;
+
+	if (!bytes)
+		die("malloc");
+	is_right = read_segment(tally, piece, bytes);
+	free(bytes);
+	return is_right;
+}
+
+/* Of each place in the rows: the XOR of all that is there, and what has been there. */
+struct rows {
+	uint64_t bytes;
+	char *sums;
+	bool *has_data, *has_parity;
+};
+
+static bool add_to_rows(struct tally *tally, const struct piece *piece, struct rows *rows)
+{
+	char *bytes = malloc(piece->bytes);
+	bool is_right = bytes && read_segment(tally, piece, bytes);
+
+	for (uint64_t i = 0; i < piece->bytes && is_right; i++) {
+		bool *has = piece->cause == PARITY ? rows->has_parity : rows->has_data;
+
+		rows->sums[piece->row_at + i] ^= bytes[i];
+		has[piece->row_at + i] = true;
+	}
+	free(bytes);
+	return is_right;
+}
+
+/* Where there is parity it is that of all data, unless some were lost; and it is where it should be. */
+static bool check_rows(struct tally *tally)
+{
+	const struct session *session = tally->kit->session;
+	bool is_whole = session_unprotected_bytes(session) == 0, is_right = true;
+	bool has_lost = tally->gaps[GAP_DISK] || tally->gaps[GAP_ABORTED];
+	struct rows rows = { 0 };
+
+	for (size_t i = 0; i < tally->piece_count; i++)
+		if (tally->pieces[i].cause < 0 && tally->pieces[i].row_at + tally->pieces[i].bytes > rows.bytes)
+			rows.bytes = tally->pieces[i].row_at + tally->pieces[i].bytes;
+	rows.sums = calloc(rows.bytes + 1, 1);
+	rows.has_data = calloc(rows.bytes + 1, sizeof(bool));
+	rows.has_parity = calloc(rows.bytes + 1, sizeof(bool));
+	if (!rows.sums || !rows.has_data || !rows.has_parity)
+		die("calloc");
+	for (size_t i = 0; i < tally->piece_count && is_right; i++)
+		if (tally->pieces[i].cause < 0)
+			is_right = add_to_rows(tally, &tally->pieces[i], &rows);
+	for (uint64_t i = 0; i < rows.bytes && is_right; i++) {
+		if (rows.has_parity[i] && rows.sums[i] && !has_lost)
+			is_right = wrong(tally, "place %" PRIu64 " of the rows: the parity is wrong", i);
+		if (rows.has_data[i] && !rows.has_parity[i] && is_whole)
+			is_right = wrong(tally, "place %" PRIu64 " of the rows has no parity", i);
+	}
+	free(rows.sums);
+	free(rows.has_data);
+	free(rows.has_parity);
+	return is_right;
 }
 
 static bool ends_with(const char *text, const char *suffix)
@@ -582,6 +712,8 @@ static bool check_content(struct tally *tally)
 	for (size_t i = 0; i < tally->piece_count; i++)
 		if (tally->pieces[i].cause < 0 && !check_segment(tally, &tally->pieces[i]))
 			return false;
+	if (tally->kit->session->plan.has_parity && !check_rows(tally))
+		return false;
 	if (tally->kit->session->plan.is_appended)
 		return check_mark6(tally);
 	for (unsigned i = 0; i < tally->kit->disk_count; i++)

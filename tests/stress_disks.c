@@ -124,6 +124,12 @@ static void draw_shape(unsigned disk_count)
 		config->file_bytes = 100000; /* several runs */
 	if (shape == 6)
 		config->file_bytes = 5000;
+	if (disk_count > 1 && (shape < 2 || shape == 6)) /* what can be written twice */
+		config->copies = 1 + (unsigned)chance(2);
+	if (disk_count > 2 && shape >= 2 && shape <= 3 && chance(2)) { /* by blocks in turn */
+		config->use_parity = true;
+		config->file_bytes = shape == 3 ? 24 * KIT_BLOCK : 0;
+	}
 	config->depth = 1 + (unsigned)chance(8);
 	config->disk_timeout_ns = 15 * MS;
 }

@@ -127,16 +127,14 @@ static const char *judge(struct kit *kit, bool is_free, bool is_aborted)
 	const char *error = kit_check(kit);
 	struct account_sum sum = session_sum(session);
 	bool is_usable = atomic_load(&session->usable_count) > 0;
-	uint64_t disk = sum.disk_bytes + account_get(&session->account.unclaimed_disk_bytes);
 
 	if (error)
 		return error;
 	if (!is_free)
 		return "a thread was left behind";
-	if (is_usable && disk > 0 && !is_aborted) /* then nobody takes over */
+	if (is_usable && sum.disk_bytes > 0 && !is_aborted) /* then nobody takes over */
 		return "bytes were lost with a disk while another was left";
-	if (!is_aborted &&
-	    sum.aborted_bytes + account_get(&session->account.unclaimed_aborted_bytes) > 0)
+	if (!is_aborted && sum.aborted_bytes > 0)
 		return "bytes were aborted without an abort";
 	if (session->can_drop == false && account_get(&session->account.overflow_bytes) > 0)
 		return "bytes were dropped from a source that waits";

@@ -58,7 +58,10 @@ static void blocks_are_whole_frames_and_whole_pages(void **state)
 
 		request.frame_bytes = cases[i].frame;
 		plan = plan_of(&request);
-		assert_int_equal(plan.block_bytes, 4 * MI / cases[i].quantum * cases[i].quantum);
+		/* 2 MiB, or a quantum that is larger */
+		assert_int_equal(plan.block_bytes,
+				 cases[i].quantum > 2 * MI ? cases[i].quantum :
+							     2 * MI / cases[i].quantum * cases[i].quantum);
 		request.block_bytes = cases[i].quantum; /* exactly one */
 		assert_int_equal(plan_of(&request).block_bytes, cases[i].quantum);
 		request.block_bytes = cases[i].quantum + 1; /* rounded down */
@@ -77,11 +80,13 @@ static void a_ring_is_whole_blocks(void **state)
 	assert_int_equal(plan.ring_bytes, plan.block_bytes * plan.block_count);
 	assert_true(plan.ring_bytes <= request.ring_bytes);
 	assert_true(request.ring_bytes - plan.ring_bytes < plan.block_bytes);
-	/* 4 MiB, but in a small ring so small that there are 32 */
-	assert_int_equal(plan.block_bytes, 100 * MI / 32 / 4096 * 4096);
+	/* 2 MiB, but in a small ring so small that there are 32 */
+	assert_int_equal(plan.block_bytes, 2 * MI);
+	request.ring_bytes = 30 * MI;
+	assert_int_equal(plan_of(&request).block_bytes, 30 * MI / 32 / 4096 * 4096);
 	request.ring_bytes = 16 * GI;
-	assert_int_equal(plan_of(&request).block_bytes, 4 * MI);
-	assert_int_equal(plan_of(&request).block_count, 4096);
+	assert_int_equal(plan_of(&request).block_bytes, 2 * MI);
+	assert_int_equal(plan_of(&request).block_count, 8192);
 	request.ring_bytes = 8192;
 	assert_int_equal(plan_of(&request).block_count, 2);
 	request.ring_bytes = 4096;
@@ -300,7 +305,7 @@ static void files_are_named_as_their_readers_expect(void **state)
 	layout_file_name(name, "%%%03d%%", 4, UINT64_MAX);
 	assert_string_equal(name, "%004%@18446744073709551615");
 	layout_file_name(name, "%d", UINT64_MAX, 0);
-	assert_string_equal(name, "18446744073709551615");
+	assert_string_equal(name, "4611686018427387903");
 	layout_file_name(name, "%099d", 1, 0);
 	assert_int_equal(strlen(name), 99);
 }
@@ -439,6 +444,13 @@ static void what_does_not_go_with_mark6_is_refused(void **state)
 	request.unit_bytes = MI;
 	assert_refused(&request, "--unit");
 	request.unit_bytes = 0;
+	request.copies = 2;
+	assert_refused(&request, "not with layout mark6");
+	request.copies = 0;
+	request.has_parity = true;
+	request.disk_count = 3;
+	assert_refused(&request, "only with layout raw");
+	request.has_parity = false;
 	request.chunk_bytes = 200 * MI;
 	assert_refused(&request, "don't fit into a ring");
 }

@@ -2,6 +2,8 @@
 /*
  * What root may change for these tests (reserved huge pages, cgroups) is put back by a helper process that sees this one
  * end, however it ends.
+ *
+ * alone: yes
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -84,8 +84,8 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_parsed(
 		"-s sim: -o /a -o /b --target /c -r 512 -d 1h30m -n 64Mi --name scan --layout raw --template x.%d "
 		"--file-size 2G --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
-		"--checksum none --journal no --allow-same-device --force --lock no --huge-pages require --numa-node 3 "
-		"--engine pwrite --depth 7 --disk-timeout 0 --silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
+		"--checksum none --journal no --allow-same-device --parity --force --lock no --huge-pages require --numa-node 3 "
+		"--engine pwrite --copies 2 --depth 7 --disk-timeout 0 --silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
 	assert_string_equal(session->source_name, "sim:");
 	assert_int_equal(options.target_count, 3);
 	assert_string_equal(options.targets[2], "/c");
@@ -115,6 +115,8 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_int_equal(session->silence_ns, 0);
 	assert_int_equal(session->engine, ENGINE_PWRITE);
 	assert_int_equal(session->depth, 7);
+	assert_int_equal(session->copies, 2);
+	assert_true(session->use_parity);
 	assert_int_equal(session->disk_timeout_ns, 0);
 	assert_string_equal(options.json, "out.json");
 	assert_int_equal(options.live, LIVE_LOG);
@@ -221,6 +223,8 @@ static void bad_values_are_usage_errors_that_name_the_option(void **state)
 		"--start 2026-13-01T00:00:00Z",
 		"--silence never",
 		"--engine aio",
+		"--copies 0",
+		"--copies 3",
 		"--depth 0",
 		"--depth 129",
 		"--depth some",

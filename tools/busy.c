@@ -250,8 +250,13 @@ int busy_recording(const struct recording *recording, char *why, size_t len)
 	char path[PATH_MAX + NAME_MAX];
 	int doubt = 0;
 
-	if (!history)
-		return 0;
+	if (!history) {
+		if (!recording_info(recording)->mark6 ||
+		    !is_any_open(recording, path, sizeof(path), &doubt))
+			return 0;
+		snprintf(why, len, "%s is open for writing", path);
+		return 1;
+	}
 	if (stays_open(recording, path, sizeof(path), &doubt)) {
 		snprintf(why, len, "%s is open for writing (by its recorder, process %ld on %s?)",
 			 path, start_pid(history), start_text(history, "host"));

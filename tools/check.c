@@ -313,37 +313,7 @@ void check_free(struct check_result *result)
  * ------------------------------------------------------------------------------
  */
 
-static int read_whole(int fd, unsigned char *buf, size_t bytes, uint64_t offset)
-{
-	ssize_t n = read_at(fd, buf, bytes, offset);
-
-	return n < 0 ? (int)n : (size_t)n < bytes ? -ENODATA : 0;
-}
-
-/* Return: 0 and the offset in both; -ENOENT they are equal; -errno. */
-static int compare_ranges(const int fds[2], const uint64_t at[2], uint64_t bytes, uint64_t *offset)
-{
-	unsigned char *buf = malloc(2 * READ_BYTES);
-	int ret = buf ? 0 : -ENOMEM;
-
-	for (uint64_t done = 0; ret == 0 && done < bytes;) {
-		size_t part = bytes - done < READ_BYTES ? (size_t)(bytes - done) : READ_BYTES;
-
-		ret = read_whole(fds[0], buf, part, at[0] + done);
-		if (ret == 0)
-			ret = read_whole(fds[1], buf + READ_BYTES, part, at[1] + done);
-		for (size_t i = 0; ret == 0 && i < part; i++)
-			if (buf[i] != buf[READ_BYTES + i]) {
-				*offset = done + i;
-				free(buf);
-				return 0;
-			}
-		done += part;
-	}
-	free(buf);
-	return ret < 0 ? ret : -ENOENT;
-}
-
+/* Return: 1 no difference; 0 there is one, at *offset; -errno. */
 static int compare_segments(const struct recording *recording, const struct history_segment *bad,
 			    const struct history_segment *good, uint64_t *offset)
 {
@@ -353,8 +323,7 @@ static int compare_segments(const struct recording *recording, const struct hist
 	int ret = fds[0] < 0 ? fds[0] : fds[1] < 0 ? fds[1] : 0;
 
 	if (ret == 0)
-		ret = compare_ranges(fds, at, bad->bytes < good->bytes ? bad->bytes : good->bytes,
-				     offset);
+		ret = compare_at(fds, at, bad->bytes < good->bytes ? bad->bytes : good->bytes, offset);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -378,7 +347,7 @@ int check_difference(const struct recording *recording, const struct check_resul
 		if (result->segments[i].state != CHECK_GOOD)
 			continue;
 		ret = compare_segments(recording, &segments[index], &segments[i], offset);
-		if (ret != -ENOENT)
+		if (ret != 1)
 			return ret;
 	}
 	return -ENOENT;

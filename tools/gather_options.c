@@ -44,7 +44,7 @@ static const char arguments_doc[] = "TARGET/NAME|JOURNAL [TARGET...]\n"
 				    "--round=UNIT -o FILE TARGET/TEMPLATE...";
 
 static const char program_doc[] =
-	"Joins the pieces of a recording into one stream, in order, and compares their checksums on the way.\v"
+	"Joins the pieces of a recording, or of a Mark6 set, into one stream, in order, and compares their checksums on the way.\v"
 	"UNIT: bytes, or with k M G (decimal), Ki Mi Gi (binary).\n"
 	"Exit status: 0 whole, 1 gaps or missing pieces, 2 trouble, 64 usage, 66 no such recording, 73 can't create FILE, 74 I/O error, 77 no permission.";
 

@@ -518,6 +518,37 @@ static bool is_same_field(const struct history *a, const struct history *b, cons
 	return (!x && !y) || json_equal(x, y);
 }
 
+const char *history_layout(const struct history *history)
+{
+	const char *layout = json_string_value(json_object_get(history->start, "layout"));
+
+	return layout ? layout : "";
+}
+
+bool history_has_folder(const struct history *history)
+{
+	const char *layout = history_layout(history);
+
+	return strcmp(layout, "raw") != 0 && strcmp(layout, "mark6") != 0;
+}
+
+uint64_t *history_promises(const struct history *history, uint32_t *last_segment)
+{
+	uint64_t *promised = calloc(history->file_count + 1, sizeof(*promised));
+
+	for (size_t i = 0; promised && i < history->segment_count; i++) {
+		const struct history_segment *segment = &history->segments[i];
+		uint64_t end = segment->file_offset + segment->bytes;
+
+		if (end <= promised[segment->file])
+			continue;
+		promised[segment->file] = end;
+		if (last_segment)
+			last_segment[segment->file] = (uint32_t)i;
+	}
+	return promised;
+}
+
 bool history_is_same(const struct history *a, const struct history *b)
 {
 	return strcmp(a->name, b->name) == 0 && is_same_field(a, b, "utc") &&

@@ -119,6 +119,20 @@ int history_read(struct history **out, int fd, const char *path, enum history_de
 /** history_free() - NULL and a half-read one are fine */
 void history_free(struct history *history);
 
+/** history_layout() - "raw", "vbs", "mark6"; "" = the start line doesn't say */
+const char *history_layout(const struct history *history);
+
+/** history_has_folder() - do the recording's files lie in a folder of its own, TARGET/NAME? */
+bool history_has_folder(const struct history *history);
+
+/**
+ * history_promises() - up to where there are segments, for each of its files
+ * @last_segment: index of the one that ends last, for each of the files; NULL is fine
+ *
+ * Return: array of offsets, free() it; NULL: no memory.
+ */
+uint64_t *history_promises(const struct history *history, uint32_t *last_segment);
+
 /**
  * history_is_same() - are both journals of the same run (moment, host and process of the start)?
  */

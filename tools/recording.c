@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,88 +16,6 @@
 
 #define OPEN_FILES_MAX 64
 #define VERIFY_BYTES ((size_t)1 << 20)
-
-/*
- * ---- lists and sentences
- * -------------------------------------------------------------------------
- */
-
-int recording_fail(struct recording *recording, int ret, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(recording->error, sizeof(recording->error), format, args);
-	va_end(args);
-	return ret;
-}
-
-int recording_add_note(struct recording *recording, bool is_trouble, const char *format, ...)
-{
-	struct recording_note *room =
-		array_room(&recording->notes, recording->note_count, sizeof(*room));
-	char *text = NULL;
-	va_list args;
-
-	if (!room)
-		return -ENOMEM;
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	if (!text)
-		return -ENOMEM;
-	*room = (struct recording_note){ .is_trouble = is_trouble, .text = text };
-	recording->note_count++;
-	recording->info.has_trouble |= is_trouble;
-	return 0;
-}
-
-/* @texts: three strings to copy. All of them or none. */
-static int copy_texts(const char *texts[3])
-{
-	char *copies[3] = { strdup(texts[0]), strdup(texts[1]), strdup(texts[2]) };
-
-	for (int i = 0; i < 3; i++)
-		if (!copies[i]) {
-			free(copies[0]);
-			free(copies[1]);
-			free(copies[2]);
-			return -ENOMEM;
-		}
-	memcpy(texts, copies, sizeof(copies));
-	return 0;
-}
-
-int recording_add_unused(struct recording *recording, const char *target, const char *file,
-			 const char *reason)
-{
-	struct recording_unused *room =
-		array_room(&recording->unused, recording->unused_count, sizeof(*room));
-	const char *texts[3] = { target, file, reason };
-
-	if (!room || copy_texts(texts) < 0)
-		return -ENOMEM;
-	*room = (struct recording_unused){ .target = texts[0], .file = texts[1], .reason = texts[2] };
-	recording->unused_count++;
-	return 0;
-}
-
-int recording_add_missing(struct recording *recording, const struct recording_missing *missing)
-{
-	struct recording_missing *room =
-		array_room(&recording->missing, recording->missing_count, sizeof(*room));
-	const char *texts[3] = { missing->target, missing->file, missing->reason };
-
-	if (!room || copy_texts(texts) < 0)
-		return -ENOMEM;
-	*room = *missing;
-	room->target = texts[0];
-	room->file = texts[1];
-	room->reason = texts[2];
-	recording->missing_count++;
-	return 0;
-}
 
 /*
  * ---- files
@@ -457,9 +375,7 @@ static void settle_missing(struct recording *recording)
 			recording->missing[kept++] = *missing;
 			continue;
 		}
-		free((char *)missing->target);
-		free((char *)missing->file);
-		free((char *)missing->reason);
+		recording_free_missing(missing);
 	}
 	recording->missing_count = kept;
 	for (size_t i = 0; i < recording->file_count; i++)
@@ -505,6 +421,25 @@ static void count_parts(struct recording *recording)
 	}
 }
 
+/* Files that could have been a Mark6 set's are told only when nothing else is found. */
+static int open_without_journal(struct recording *recording)
+{
+	char words[RECORDING_ERROR_LEN - 64 - NAME_MAX] = "";
+	int ret = recording_read_mark6(recording);
+
+	if (ret)
+		return ret;
+	if (recording->unused_count)
+		snprintf(words, sizeof(words), "%s/%s: %s", recording->unused[0].target,
+			 recording->unused[0].file, recording->unused[0].reason);
+	recording_drop_unused(recording);
+	ret = recording_read_names(recording);
+	if (ret == -ENOENT && words[0])
+		recording_fail(recording, ret, "no recording %s, and no journal; %s",
+			       recording->name, words);
+	return ret;
+}
+
 static int open_recording(struct recording *recording, const struct recording_query *query)
 {
 	int ret = recording_find(recording, query);
@@ -512,7 +447,7 @@ static int open_recording(struct recording *recording, const struct recording_qu
 	if (ret < 0)
 		return ret;
 	if (!recording->history)
-		return recording_read_names(recording);
+		return open_without_journal(recording);
 	ret = recording_resolve(recording);
 	if (ret == 0)
 		ret = plan_journal(recording);
@@ -553,7 +488,7 @@ int recording_open(struct recording **out, const struct recording_query *query)
 	info->journal_count = recording->journal_count;
 	info->has_end = recording->history && recording->history->end;
 	count_parts(recording);
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 void recording_free(struct recording *recording)
@@ -571,30 +506,20 @@ void recording_free(struct recording *recording)
 		free((char *)recording->journals[i]);
 		free(recording->journal_files[i].file);
 	}
-	for (size_t i = 0; i < recording->missing_count; i++) {
-		free((char *)recording->missing[i].target);
-		free((char *)recording->missing[i].file);
-		free((char *)recording->missing[i].reason);
-	}
-	for (size_t i = 0; i < recording->unused_count; i++) {
-		free((char *)recording->unused[i].target);
-		free((char *)recording->unused[i].file);
-		free((char *)recording->unused[i].reason);
-	}
-	for (size_t i = 0; i < recording->note_count; i++)
-		free((char *)recording->notes[i].text);
+	recording_free_lists(recording);
 	if (recording->has_own_segments)
 		free(recording->segments);
+	for (size_t i = 0; i < recording->given_count; i++)
+		free(recording->given_files[i].name);
 	round_free(recording->round);
+	mark6_free(recording->mark6);
 	history_free(recording->history);
 	free(recording->files);
 	free(recording->places);
 	free(recording->journals);
 	free(recording->journal_files);
 	free(recording->parts);
-	free(recording->missing);
-	free(recording->unused);
-	free(recording->notes);
+	free(recording->given_files);
 	free(recording->name);
 	free(recording);
 }
@@ -675,6 +600,8 @@ int recording_next(struct recording *recording, struct recording_piece *piece)
 
 	if (recording->round)
 		return round_next(recording, piece);
+	if (recording->info.mark6)
+		return mark6_next(recording, piece);
 	if (recording->next_part >= recording->part_count)
 		return 0;
 	part = &recording->parts[recording->next_part++];
@@ -704,6 +631,10 @@ void recording_seek(struct recording *recording, uint64_t stream_offset)
 
 	if (recording->round) {
 		round_seek(recording, stream_offset);
+		return;
+	}
+	if (recording->info.mark6) {
+		mark6_seek(recording, stream_offset);
 		return;
 	}
 	index = find_part(recording, stream_offset);
@@ -787,24 +718,6 @@ const char *recording_cause_name(enum recording_cause cause)
 	};
 
 	return names[cause];
-}
-
-const struct recording_missing *recording_missing(const struct recording *recording, size_t *count)
-{
-	*count = recording->missing_count;
-	return recording->missing;
-}
-
-const struct recording_unused *recording_unused(const struct recording *recording, size_t *count)
-{
-	*count = recording->unused_count;
-	return recording->unused;
-}
-
-const struct recording_note *recording_notes(const struct recording *recording, size_t *count)
-{
-	*count = recording->note_count;
-	return recording->notes;
 }
 
 bool recording_uses(const struct recording *recording, dev_t device, ino_t inode)

@@ -8,7 +8,8 @@
  * journal names, takes the longest valid one, finds the files it names and plans which bytes come
  * from where. Then recording_next() gives the stream from its first byte to its last, piece by
  * piece: data (a range of a file) or a gap. Each byte of the stream is in exactly one piece.
- * Without any journal the final names in number order make the stream.
+ * Without any journal the blocks of a Mark6 set (tools/mark6_set.h) in number order make the stream, or
+ * the files' final names in number order.
  *
  * Where files are looked for: in the directories the caller names; in the targets of the journal,
  * by their path and by the UUID of their file system, if a journal of the same recording lies
@@ -30,16 +31,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "recorder/mark6.h"
+
 #define RECORDING_ERROR_LEN 1024
 
 struct recording;
 struct history;
+struct mark6_file_survey;
 
 /* What to open. Either @recording (with or without @targets), or @name with @targets. */
 struct recording_query {
-	const char *recording;      /* TARGET/NAME, or the path of a journal; NULL: by name */
-	const char *name;           /* NAME, looked for in the targets only */
-	const char *const *targets; /* more directories to look in, in this order */
+	const char *recording; /* TARGET/NAME, or the path of a journal; NULL: by name */
+	const char *name;      /* NAME, looked for in the targets only */
+	const char *const *targets; /* more directories to look in, in this order; or files of a Mark6 set */
 	size_t target_count;
 };
 
@@ -105,14 +109,25 @@ struct recording_note {
 	const char *text; /* a sentence */
 };
 
+/* A Mark6 set that has no journal. */
+struct recording_mark6 {
+	struct mark6_file_header header; /* of all its files */
+	uint64_t file_count;
+	uint64_t block_count; /* each number once */
+	uint64_t doubled_count;
+	uint64_t missing_count; /* numbers below the last one */
+	uint64_t uneven_count;  /* blocks with other than whole packets */
+};
+
 struct recording_info {
 	const char *name;    /* "" for recording_open_round() */
 	const char *journal; /* the one that is believed; NULL: none, the files' names tell */
 	const char *const *journals; /* all that were found of this recording */
 	size_t journal_count;
-	const struct history *history; /* what it says; NULL without a journal */
-	bool has_end;                  /* false with a journal: still running, or cut short */
-	bool has_trouble;              /* a note says what */
+	const struct history *history;       /* what it says; NULL without a journal */
+	const struct recording_mark6 *mark6; /* NULL: no Mark6 set, or one with a journal */
+	bool has_end;                        /* false with a journal: still running, or cut short */
+	bool has_trouble;                    /* a note says what */
 	bool is_incomplete; /* pieces lie there that can't be used and may belong to the stream */
 	uint64_t stream_bytes;  /* end of the last piece */
 	uint64_t data_bytes;    /* sum over data pieces */
@@ -158,7 +173,8 @@ const char *recording_error(const struct recording *recording);
  */
 int recording_exit_status(int ret);
 
-#define RECORDING_TROUBLE 2 /* exit status: nothing is wrong with the call, but with what is there */
+#define RECORDING_TROUBLE \
+	2 /* exit status: nothing is wrong with the call, but with what is there */
 
 /** recording_info() - what was found; constant after opening */
 const struct recording_info *recording_info(const struct recording *recording);
@@ -237,6 +253,9 @@ bool recording_place(const struct recording *recording, size_t index, struct rec
 bool recording_file(const struct recording *recording, size_t index, struct recording_file *file);
 bool recording_journal(const struct recording *recording, size_t index,
 		       struct recording_journal *journal);
+
+/** recording_mark6_file() - how a file's blocks lie there; NULL: not a Mark6 set without a journal */
+const struct mark6_file_survey *recording_mark6_file(const struct recording *recording, size_t index);
 
 /**
  * recording_open_file() - a descriptor of the caller's own, for reading

@@ -12,6 +12,7 @@
 
 #include "recorder/journal.h"
 #include "tools/array.h"
+#include "tools/mark6_file.h"
 #include "tools/recording_parts.h"
 
 /* A journal that lies somewhere, by its first line. */
@@ -128,7 +129,7 @@ static void drop_last_candidate(struct search *search)
 	free(recording->journal_files[recording->journal_count].file);
 }
 
-/* Where journals lie: TARGET/NAME.vsib.jsonl (raw) and TARGET/NAME/NAME.vsib.jsonl (vbs). */
+/* Where journals lie: TARGET/NAME.vsib.jsonl (raw, mark6) and TARGET/NAME/NAME.vsib.jsonl (vbs). */
 static int look_in_place(struct search *search, size_t index, const char *name)
 {
 	const struct place *place = &search->recording->places[index];
@@ -348,6 +349,40 @@ static int choose_journal(struct search *search)
 	return 0;
 }
 
+static bool are_mark6(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (strcmp(history_layout(search->candidates[i].start), "mark6") != 0)
+			return false;
+	return search->count > 0;
+}
+
+/*
+ * A file of a Mark6 recording was named, NAME.vdif: then NAME is meant, if it has a journal.
+ * Return: 0; -errno.
+ */
+static int look_for_owner(struct search *search)
+{
+	struct recording *recording = search->recording;
+	char *name = strdup(recording->name), *dot = name ? strrchr(name, '.') : NULL;
+	int ret = name ? 0 : -ENOMEM;
+
+	if (dot)
+		*dot = '\0';
+	if (dot && history_name_is_safe(name) && mark6_file_is_name(name, recording->name))
+		for (size_t i = 0; ret >= 0 && i < recording->place_count; i++)
+			ret = look_in_place(search, i, name);
+	if (ret >= 0 && are_mark6(search)) {
+		free(recording->name);
+		recording->name = name;
+		return 0;
+	}
+	while (search->count)
+		drop_last_candidate(search);
+	free(name);
+	return ret < 0 ? ret : 0;
+}
+
 static int look_at_all(struct search *search)
 {
 	struct recording *recording = search->recording;
@@ -358,8 +393,9 @@ static int look_at_all(struct search *search)
 		if (ret < 0)
 			return ret;
 	}
-	if (search->count == 0)
-		return 0;
+	ret = search->count ? 0 : look_for_owner(search);
+	if (ret < 0 || search->count == 0)
+		return ret;
 	ret = check_same(search);
 	for (unsigned i = 0; ret == 0 && i < search->candidates[0].start->target_count; i++)
 		ret = find_target(search, i);
@@ -406,15 +442,13 @@ static int open_given_journal(struct search *search, const char *path)
  */
 static int add_place_of_journal(struct search *search, char *dir)
 {
-	const char *layout;
 	char *copy = strdup(dir);
 	bool is_own;
 
 	assert(search->candidates && search->candidates[0].start);
-	layout = json_string_value(json_object_get(search->candidates[0].start->start, "layout"));
 	if (!copy)
 		return -ENOMEM;
-	is_own = (!layout || strcmp(layout, "raw") != 0) &&
+	is_own = history_has_folder(search->candidates[0].start) &&
 		 strcmp(basename(copy), search->recording->name) == 0;
 	free(copy);
 	return recording_add_place(search->recording, is_own ? dirname(dir) : dir, true);
@@ -486,6 +520,8 @@ int recording_find(struct recording *recording, const struct recording_query *qu
 	for (size_t i = 0; ret == 0 && i < query->target_count; i++) {
 		int index = recording_add_place(recording, query->targets[i], true);
 
+		if (index == -ENOTDIR)
+			index = recording_give_file(recording, query->targets[i]);
 		if (index < 0)
 			ret = recording_fail(recording, index, "target %s: %s", query->targets[i],
 					     strerror(-index));

@@ -9,11 +9,11 @@
 
 #include "recorder/journal.h"
 #include "tools/array.h"
+#include "tools/mark6_file.h"
 #include "tools/read_at.h"
 #include "tools/recording_parts.h"
 #include "tools/sequence.h"
 
-#define COMPARE_BYTES ((size_t)1 << 20)
 #define RELATIVE_LEN (2 * NAME_MAX + 2)
 
 enum form {
@@ -34,6 +34,7 @@ struct listing {
 	struct sequence raw;
 	struct sequence from_template; /* of the journal */
 	bool has_template;
+	bool is_mark6; /* as the journal says */
 	char single[NAME_MAX + 8];
 
 	/* the folder that is being read */
@@ -60,6 +61,8 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 			NULL;
 
 	*listing = (struct listing){ .recording = recording };
+	listing->is_mark6 = recording->history &&
+			    strcmp(history_layout(recording->history), "mark6") == 0;
 	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
 	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
@@ -102,7 +105,8 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 	*number = 0;
 	if (listing->is_own_folder)
 		return sequence_match(&listing->vbs, stripped, number) ? FORM_VBS : FORM_COUNT;
-	if (strcmp(stripped, listing->single) == 0)
+	if (strcmp(stripped, listing->single) == 0 ||
+	    (listing->is_mark6 && mark6_file_is_name(listing->recording->name, stripped)))
 		return FORM_SINGLE;
 	if (sequence_match(&listing->raw, stripped, number))
 		return FORM_RAW;
@@ -285,39 +289,21 @@ static int compare_found(const void *a, const void *b)
 }
 
 /* Return: 1 the same bytes, 0 not, -errno. */
-static int compare_contents(int fd_a, int fd_b, uint64_t bytes)
-{
-	char *a = malloc(COMPARE_BYTES), *b = malloc(COMPARE_BYTES);
-	int ret = a && b ? 1 : -ENOMEM;
-
-	for (uint64_t offset = 0; ret == 1 && offset < bytes; offset += COMPARE_BYTES) {
-		size_t len = bytes - offset < COMPARE_BYTES ? (size_t)(bytes - offset) : COMPARE_BYTES;
-		ssize_t n = read_at(fd_a, a, len, offset), m = read_at(fd_b, b, len, offset);
-
-		if (n < 0 || m < 0)
-			ret = n < 0 ? (int)n : (int)m;
-		else
-			ret = n == m && memcmp(a, b, (size_t)n) == 0;
-	}
-	free(a);
-	free(b);
-	return ret;
-}
-
 static int compare_files(struct recording *recording, uint32_t a, uint32_t b)
 {
 	const struct data_file *x = &recording->files[a], *y = &recording->files[b];
-	int fd_a, fd_b;
+	const uint64_t at[2] = { 0, 0 };
+	int fds[2];
 
 	if (x->device == y->device && x->inode == y->inode)
 		return 1;
 	if (x->bytes != y->bytes)
 		return 0;
-	fd_a = recording_file_fd(recording, a);
-	fd_b = recording_file_fd(recording, b);
-	if (fd_a < 0 || fd_b < 0)
-		return fd_a < 0 ? fd_a : fd_b;
-	return compare_contents(fd_a, fd_b, x->bytes);
+	fds[0] = recording_file_fd(recording, a);
+	fds[1] = recording_file_fd(recording, b);
+	if (fds[0] < 0 || fds[1] < 0)
+		return fds[0] < 0 ? fds[0] : fds[1];
+	return compare_at(fds, at, x->bytes, NULL);
 }
 
 /* Of equal numbers one is kept, if their bytes are equal. */
@@ -477,6 +463,27 @@ static void judge_strays(struct listing *listing)
 		if (low == listing->count || listing->found[low].number != listing->strays[i])
 			listing->recording->info.is_incomplete = true;
 	}
+}
+
+static int visit_any(void *context, const char *name)
+{
+	uint64_t number;
+	bool is_stray;
+
+	return match_name(context, name, &number, &is_stray) == FORM_COUNT || is_stray ? 0 : -EEXIST;
+}
+
+int recording_has_names(struct recording *recording)
+{
+	struct listing listing;
+	int ret = prepare_listing(&listing, recording);
+
+	if (ret == 0)
+		ret = scan_places(&listing, visit_any);
+	if (ret != -EEXIST)
+		return ret;
+	recording->error[0] = '\0';
+	return 1;
 }
 
 int recording_read_names(struct recording *recording)

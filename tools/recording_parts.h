@@ -5,7 +5,9 @@
  *   recording_find.c      places, journals: which recording is it, and which journal is believed
  *   recording_resolve.c   the journal's files: where is each of them now
  *   recording_names.c     without a journal: names in number order
+ *   recording_mark6.c     without a journal: the blocks of a Mark6 set
  *   recording_files.c     the files, journals and places themselves, for those who repair them
+ *   recording_lists.c     sentences, and what is missing or not used
  *   recording_round.c     files that take units in turn (wr)
  *   recording.c           the plan of the stream, and the calls of recording.h
  */
@@ -42,7 +44,14 @@ struct part {
 	bool is_length_known;
 };
 
+/* A file that was given as a target. */
+struct given_file {
+	int place;
+	char *name;
+};
+
 struct round;
+struct mark6;
 
 struct recording {
 	char error[RECORDING_ERROR_LEN];
@@ -74,6 +83,10 @@ struct recording {
 	size_t next_part;
 	uint64_t skip_bytes; /* of the next part, after a seek */
 	struct round *round; /* instead of parts */
+	struct mark6 *mark6; /* the same, if info.mark6 is set */
+
+	struct given_file *given_files;
+	size_t given_count;
 
 	struct recording_missing *missing;
 	size_t missing_count;
@@ -83,7 +96,7 @@ struct recording {
 	size_t note_count;
 };
 
-/* recording.c */
+/* recording_lists.c */
 
 /** recording_fail() - keep the sentence. Return: @ret. */
 int recording_fail(struct recording *recording, int ret, const char *format, ...)
@@ -95,6 +108,13 @@ int recording_add_note(struct recording *recording, bool is_trouble, const char 
 int recording_add_unused(struct recording *recording, const char *target, const char *file,
 			 const char *reason);
 int recording_add_missing(struct recording *recording, const struct recording_missing *missing);
+
+/** Their undoing. */
+void recording_free_missing(struct recording_missing *missing);
+void recording_drop_unused(struct recording *recording);
+void recording_free_lists(struct recording *recording);
+
+/* recording.c */
 
 /** recording_add_file() - a data file that is there. Return: its index, or -ENOMEM. */
 int64_t recording_add_file(struct recording *recording, int place, const char *name,
@@ -146,6 +166,27 @@ int recording_scan_unused(struct recording *recording);
  * recording_read_names() - files, segments and parts by name. Return: 0; -ENOENT, -EBADMSG, -errno.
  */
 int recording_read_names(struct recording *recording);
+
+/** recording_has_names() - are there such files? Return: 1 yes; 0 no; -errno. */
+int recording_has_names(struct recording *recording);
+
+/* recording_mark6.c */
+
+/**
+ * recording_give_file() - take a file, and its folder for the journals only
+ * Return: the folder's place; -ENOTDIR not a file; -errno.
+ */
+int recording_give_file(struct recording *recording, const char *path);
+
+/**
+ * recording_read_mark6() - files that begin with Mark6's sync word, and their blocks
+ * Return: 1; 0 there are none; -EBADMSG; -ENOTDIR a target is another kind of file; -errno.
+ */
+int recording_read_mark6(struct recording *recording);
+
+int mark6_next(struct recording *recording, struct recording_piece *piece);
+void mark6_seek(struct recording *recording, uint64_t stream_offset);
+void mark6_free(struct mark6 *mark6);
 
 /* recording_round.c */
 

@@ -18,20 +18,11 @@
 #include "tools/array.h"
 #include "tools/busy.h"
 #include "tools/journals.h"
+#include "tools/mark6_file.h"
 #include "tools/place.h"
+#include "tools/recover_apply.h"
 #include "tools/recover_journal.h"
 #include "tools/recover_plan.h"
-
-struct item {
-	struct recover_file facts;
-	struct recover_plan plan;
-	int place;
-	char *file;
-	char *final_file;
-	uint64_t written_bytes; /* of what the plan takes away */
-	dev_t device;
-	ino_t inode;
-};
 
 struct recovery {
 	struct recording *recording;
@@ -40,7 +31,7 @@ struct recovery {
 	struct recover_result *result;
 	int *locks; /* descriptors of the targets' directories */
 	size_t lock_count;
-	struct item *items;
+	struct recover_item *items;
 	size_t item_count;
 	uint64_t *promised;     /* of each of the history's files */
 	uint32_t *last_segment; /* of each: the one that ends last */
@@ -116,7 +107,7 @@ static int open_recording(struct recovery *recovery, const struct recording_quer
 	if (ret < 0)
 		return fail(recovery->result, ret, "%s", recording_error(recovery->recording));
 	recovery->info = recording_info(recovery->recording);
-	if (!recovery->info->journal)
+	if (!recovery->info->journal && !recovery->info->mark6)
 		return fail(recovery->result, -ENODATA,
 			    "%s has no journal: nothing tells what of its files is to be kept",
 			    recovery->info->name);
@@ -251,9 +242,13 @@ static int compare_journals(struct recovery *recovery, bool *known)
 static int look_at_journals(struct recovery *recovery)
 {
 	const struct history *history = recovery->info->history;
-	bool *known = calloc(history->target_count + 1, sizeof(*known));
+	bool *known;
 	int ret;
 
+	recovery->is_complete = true;
+	if (!history)
+		return 0;
+	known = calloc(history->target_count + 1, sizeof(*known));
 	if (!known)
 		return fail(recovery->result, -ENOMEM, "%s", strerror(ENOMEM));
 	ret = compare_journals(recovery, known);
@@ -292,20 +287,11 @@ static int survey_promises(struct recovery *recovery)
 {
 	const struct history *history = recovery->info->history;
 
-	recovery->promised = calloc(history->file_count + 1, sizeof(recovery->promised[0]));
 	recovery->last_segment = calloc(history->file_count + 1, sizeof(recovery->last_segment[0]));
-	if (!recovery->promised || !recovery->last_segment)
+	if (!recovery->last_segment)
 		return -ENOMEM;
-	for (size_t i = 0; i < history->segment_count; i++) {
-		const struct history_segment *segment = &history->segments[i];
-		uint64_t end = segment->file_offset + segment->bytes;
-
-		if (end <= recovery->promised[segment->file])
-			continue;
-		recovery->promised[segment->file] = end;
-		recovery->last_segment[segment->file] = (uint32_t)i;
-	}
-	return 0;
+	recovery->promised = history_promises(history, recovery->last_segment);
+	return recovery->promised ? 0 : -ENOMEM;
 }
 
 /* Bytes from @from on that are more than allocated space. */
@@ -326,15 +312,15 @@ static uint64_t count_written(int fd, uint64_t from, uint64_t end)
 }
 
 /* Takes over nothing; @fd tells what the file is. Return: the new item; NULL: no memory. */
-static struct item *add_item(struct recovery *recovery, int place, const char *file,
-			     const char *final_file, int fd, const struct recover_file *facts)
+static struct recover_item *add_item(struct recovery *recovery, int place, const char *file,
+				     const char *final_file, int fd, const struct recover_file *facts)
 {
-	struct item *item = array_room(&recovery->items, recovery->item_count, sizeof(*item));
+	struct recover_item *item = array_room(&recovery->items, recovery->item_count, sizeof(*item));
 	struct stat st;
 
 	if (!item || fstat(fd, &st) < 0)
 		return NULL;
-	*item = (struct item){ .facts = *facts, .place = place };
+	*item = (struct recover_item){ .facts = *facts, .place = place };
 	item->file = strdup(file);
 	item->final_file = strdup(final_file);
 	if (!item->file || !item->final_file) {
@@ -363,6 +349,19 @@ static bool is_right(const struct recovery *recovery, uint32_t segment_index, in
 	return segment->has_xxh3 && recording_verify(&piece) == 0;
 }
 
+/*
+ * In layout mark6 a block is written as one, and may have several segments. When not all of their lines
+ * came to be, the block stays whole nevertheless: other programs read no half ones.
+ */
+static uint64_t promised_end(const struct recovery *recovery, size_t index, int fd, uint64_t bytes)
+{
+	uint64_t promised = recovery->promised[index];
+
+	return promised < bytes && strcmp(history_layout(recovery->info->history), "mark6") == 0 ?
+		       mark6_file_block_end(fd, bytes, promised) :
+		       promised;
+}
+
 static int add_listed(struct recovery *recovery, size_t index)
 {
 	struct recover_file facts = { .is_listed = true };
@@ -379,7 +378,7 @@ static int add_listed(struct recovery *recovery, size_t index)
 		tell_failed(recovery, place.path, file.file, "opened", fd);
 		return 0;
 	}
-	facts.promised_bytes = recovery->promised[index];
+	facts.promised_bytes = promised_end(recovery, index, fd, file.bytes);
 	facts.is_part = strcmp(file.file, file.final_file) != 0;
 	facts.is_proven = place.target == file.target ||
 			  is_right(recovery, recovery->last_segment[index], fd);
@@ -415,16 +414,18 @@ static bool is_of_name(const struct recovery *recovery, const char *file)
 
 /*
  * Layout raw without a file size: one file, which has its final name from the beginning. With
- * segments in other files it would not be the only one.
+ * segments in other files it would not be the only one. Layout mark6: one such file a target.
  */
 static bool is_endless(const struct recovery *recovery, const char *file)
 {
 	const json_t *start = recovery->info->history->start;
-	const char *layout = json_string_value(json_object_get(start, "layout"));
+	const char *layout = history_layout(recovery->info->history);
 	const char *name_template = json_string_value(json_object_get(start, "template"));
 	const json_t *file_bytes = json_object_get(start, "file_bytes");
 
-	return recovery->info->history->segment_count == 0 && layout && strcmp(layout, "raw") == 0 &&
+	if (strcmp(layout, "mark6") == 0)
+		return mark6_file_is_name(recovery->info->name, file);
+	return recovery->info->history->segment_count == 0 && strcmp(layout, "raw") == 0 &&
 	       json_is_integer(file_bytes) && json_integer_value(file_bytes) == 0 &&
 	       name_template && strcmp(name_template, file) == 0;
 }
@@ -469,7 +470,52 @@ static int add_left_over(struct recovery *recovery, const struct recording_unuse
 	return ret;
 }
 
-static int collect(struct recovery *recovery)
+/* Why the blocks of a file don't tell where it may be cut; NULL: they do. */
+static const char *reason_to_doubt_blocks(const struct mark6_file_survey *survey)
+{
+	if (survey->whole_end == 0 && survey->damage_words[0])
+		return "its file header makes no sense";
+	if (!survey->is_complete)
+		return "it can't be read to its end";
+	if (survey->tail == MARK6_FILE_DAMAGED)
+		return "more bytes than a block follow its last whole block, and no header in them";
+	return NULL;
+}
+
+/* What stands behind the last whole block of a file, if anything does. */
+static int add_blocks(struct recovery *recovery, size_t index, const struct mark6_file_survey *survey)
+{
+	struct recover_file facts = { .is_listed = true,
+				      .is_proven = true,
+				      .promised_bytes = survey->whole_end,
+				      .doubt = reason_to_doubt_blocks(survey) };
+	struct recording_file file;
+	struct recover_item *item;
+	int fd;
+
+	if (!recording_file(recovery->recording, index, &file))
+		return 0;
+	fd = recording_open_file(recovery->recording, index);
+	if (fd < 0) {
+		tell_failed(recovery, place_at(recovery, file.place).path, file.file, "opened", fd);
+		return 0;
+	}
+	item = add_item(recovery, file.place, file.file, file.file, fd, &facts);
+	close(fd);
+	return item ? 0 : -ENOMEM;
+}
+
+static int collect_blocks(struct recovery *recovery)
+{
+	const struct mark6_file_survey *survey;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && (survey = recording_mark6_file(recovery->recording, i)); i++)
+		ret = add_blocks(recovery, i, survey);
+	return ret;
+}
+
+static int collect_promised(struct recovery *recovery)
 {
 	const struct recording_unused *unused;
 	int ret = survey_promises(recovery);
@@ -480,6 +526,13 @@ static int collect(struct recovery *recovery)
 	unused = recording_unused(recovery->recording, &count);
 	for (size_t i = 0; ret == 0 && i < count; i++)
 		ret = add_left_over(recovery, &unused[i]);
+	return ret;
+}
+
+static int collect(struct recovery *recovery)
+{
+	int ret = recovery->info->journal ? collect_promised(recovery) : collect_blocks(recovery);
+
 	for (size_t i = 0; ret == 0 && i < recovery->item_count; i++)
 		recover_plan_file(&recovery->items[i].plan, &recovery->items[i].facts,
 				  recovery->is_complete);
@@ -491,98 +544,13 @@ static int collect(struct recovery *recovery)
  * ------------------------------------------------------------------------------------
  */
 
-/* The file that was looked at, and nobody writes to it. Return: descriptor for reading; -errno. */
-static int reopen(int dir_fd, const char *base, const struct item *item)
-{
-	struct stat st;
-	int ret = 0, fd = openat(dir_fd, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		ret = -errno;
-	else if (st.st_dev != item->device || st.st_ino != item->inode ||
-		 (uint64_t)st.st_size != item->facts.bytes)
-		ret = -ESTALE;
-	else if (busy_file(fd) == 1)
-		ret = -EBUSY;
-	if (ret == 0)
-		return fd;
-	close(fd);
-	return ret;
-}
-
-static int cut(int dir_fd, const char *base, const struct item *item)
-{
-	int ret = 0, fd = openat(dir_fd, base, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && (st.st_dev != item->device || st.st_ino != item->inode))
-		ret = -ESTALE;
-	else if (ftruncate(fd, (off_t)item->facts.promised_bytes) < 0 || fsync(fd) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-/* Never over another file. */
-static int rename_new(int dir_fd, const char *from, const char *to)
-{
-	if (renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (faccessat(dir_fd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(dir_fd, from, dir_fd, to) < 0 ? -errno : 0;
-}
-
-static int sync_directory(int fd)
-{
-	/* some file systems can't */
-	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
-}
-
-/* All steps of one file. Return: 0; -errno and which step in *what. */
-static int apply_item(const struct item *item, int dir_fd, const char *base, const char **what)
-{
-	int ret, fd;
-
-	*what = "opened";
-	fd = reopen(dir_fd, base, item);
-	if (fd < 0)
-		return fd;
-	close(fd);
-	if (item->plan.is_cut) {
-		*what = "cut";
-		ret = cut(dir_fd, base, item);
-		if (ret < 0)
-			return ret;
-	}
-	if (item->plan.is_renamed) {
-		const char *slash = strrchr(item->final_file, '/');
-
-		*what = "renamed";
-		ret = rename_new(dir_fd, base, slash ? slash + 1 : item->final_file);
-		if (ret < 0)
-			return ret;
-	}
-	if (item->plan.is_removed) {
-		*what = "removed";
-		if (unlinkat(dir_fd, base, 0) < 0)
-			return -errno;
-	}
-	return item->plan.is_renamed || item->plan.is_removed ? sync_directory(dir_fd) : 0;
-}
-
-static void tell_item(struct recovery *recovery, const struct item *item, const char *target)
+static void tell_item(struct recovery *recovery, const struct recover_item *item, const char *target)
 {
 	struct recover_step step = {
 		.target = target,
 		.file = item->file,
 		.other = item->final_file,
+		.is_by_blocks = !recovery->info->journal,
 		.from_bytes = item->facts.bytes,
 		.to_bytes = item->facts.promised_bytes,
 		.written_bytes = item->written_bytes,
@@ -602,7 +570,7 @@ static void tell_item(struct recovery *recovery, const struct item *item, const 
 	}
 }
 
-static void do_item(struct recovery *recovery, const struct item *item)
+static void do_item(struct recovery *recovery, const struct recover_item *item)
 {
 	struct place place = place_at(recovery, item->place);
 	const char *base, *what = "opened";
@@ -623,7 +591,7 @@ static void do_item(struct recovery *recovery, const struct item *item)
 		return;
 	}
 	dir_fd = place_open_parent(&place, item->file, &base);
-	ret = dir_fd < 0 ? dir_fd : apply_item(item, dir_fd, base, &what);
+	ret = dir_fd < 0 ? dir_fd : recover_apply(item, dir_fd, base, &what);
 	if (dir_fd >= 0)
 		close(dir_fd);
 	if (ret == 0)
@@ -655,6 +623,8 @@ static int do_all(struct recovery *recovery)
 	if (recovery->is_disturbed)
 		return fail(recovery->result, -EBUSY,
 			    "somebody else changes its files meanwhile; the journals are left as they were");
+	if (!recovery->info->journal)
+		return 0;
 	ret = recover_journals(recovery->recording, &config);
 	return ret < 0 ? fail(recovery->result, ret, "%s", strerror(-ret)) : 0;
 }

@@ -9,6 +9,8 @@
  * with an end. Each step is made durable before the next, and none depends on an earlier one: broken
  * off at any moment, it can be done again, and done twice it changes nothing.
  *
+ * The files of a Mark6 set that has no journal are cut to their last whole block.
+ *
  * Refused while somebody writes to the recording, while another recovery is at work on one of its
  * targets, and when its journals contradict each other.
  *
@@ -43,6 +45,7 @@ struct recover_step {
 	uint64_t from_bytes;    /* length before */
 	uint64_t to_bytes;      /* and after */
 	uint64_t written_bytes; /* of what goes: not only allocated, as far as the file system tells */
+	bool is_by_blocks;      /* no journal: what goes is behind the last whole block */
 };
 
 struct recover_config {

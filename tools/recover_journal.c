@@ -363,12 +363,11 @@ static int prepare(struct repair *repair)
 {
 	const struct recording_info *info = recording_info(repair->recording);
 	const struct history *history = info->history;
-	const char *layout = json_string_value(json_object_get(history->start, "layout"));
-	bool is_raw = layout && strcmp(layout, "raw") == 0;
+	bool has_folder = history_has_folder(history);
 	int64_t len;
 
 	snprintf(repair->file, sizeof(repair->file), "%.*s%s%.*s" JOURNAL_SUFFIX, NAME_MAX,
-		 is_raw ? "" : info->name, is_raw ? "" : "/", NAME_MAX, info->name);
+		 has_folder ? info->name : "", has_folder ? "/" : "", NAME_MAX, info->name);
 	repair->source =
 		recording_open_journal(repair->recording, journals_believed(repair->recording));
 	if (repair->source < 0)

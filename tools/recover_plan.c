@@ -36,6 +36,8 @@ static void plan_left_over(struct recover_plan *plan, const struct recover_file 
 /* Why what stands behind the promised bytes has to stay; NULL: it hasn't. */
 static const char *reason_to_keep_tail(const struct recover_file *file, bool is_complete)
 {
+	if (file->doubt)
+		return file->doubt;
 	if (!file->is_proven)
 		return "it may be another recording's file: not in its own target's directory, and no checksum tells";
 	if (file->link_count > 1)

@@ -3,7 +3,7 @@
  * recover_plan.h - what a recovery does to a file, and what it writes into the journals
  *
  * Decides only; recover.h finds out the facts and does it. Nothing that a journal promises is ever
- * cut or removed, nothing of unclear origin is touched, and what is kept has its reason.
+ * cut or removed, nor whole blocks of a Mark6 set without a journal, nothing of unclear origin is touched, and what is kept has its reason.
  *
  * Threads: pure functions.
  */
@@ -17,9 +17,9 @@
 
 /* A file as it lies there. */
 struct recover_file {
-	bool is_listed; /* the journal has segments of it, and means this very file */
-	bool is_part;   /* its name ends in .part */
-	bool is_endless; /* not listed: the recording's single file, which has its name from the start */
+	bool is_listed; /* the journal has segments of it, and means this very file; or its blocks tell */
+	bool is_part; /* its name ends in .part */
+	bool is_endless; /* not listed: the recording's or target's single file, which has its name from the start */
 	bool is_of_name; /* not listed: its name is made of the recording's */
 	bool is_meant; /* not listed: the journal names a file like that here, and found another one */
 	bool is_proven; /* in its own target's directory, or a checksum tells that it is the one */
@@ -27,6 +27,7 @@ struct recover_file {
 	uint64_t bytes;
 	uint64_t promised_bytes; /* up to here the journal has segments; 0 = not listed */
 	uint64_t link_count;
+	const char *doubt; /* why what is behind promised_bytes can't be judged; NULL: it can */
 };
 
 /* In this order. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,10 +17,12 @@
 #include "recorder/version.h"
 #include "tools/busy.h"
 #include "tools/check.h"
+#include "tools/check_mark6.h"
 #include "tools/check_options.h"
 #include "tools/findings.h"
 #include "tools/journals.h"
 #include "tools/json_file.h"
+#include "tools/owner.h"
 #include "tools/recording.h"
 #include "tools/recover.h"
 
@@ -60,39 +61,6 @@ static void catch_signals(void)
  * -----------------------------------------------------------------------------
  */
 
-static bool is_piece_of(const char *recording_path, const struct stat *st)
-{
-	struct recording_query query = { .recording = recording_path };
-	struct recording *recording;
-	bool is_piece = recording_open(&recording, &query) == 0 && recording_info(recording)->journal &&
-			recording_uses(recording, st->st_dev, st->st_ino);
-
-	recording_free(recording);
-	return is_piece;
-}
-
-/* TARGET/NAME.xxx belongs to TARGET/NAME, and TARGET/NAME/NAME.xxx, too. NULL: to none. */
-static char *find_owner(const char *path, const struct stat *st)
-{
-	char *copy = strdup(path), *base_copy = strdup(path), *owner = NULL;
-	const char *dir, *base;
-
-	if (!copy || !base_copy)
-		goto done;
-	dir = dirname(copy);
-	base = basename(base_copy);
-	if (asprintf(&owner, "%s/%.*s", dir, (int)strcspn(base, "."), base) < 0)
-		owner = NULL;
-	if (owner && is_piece_of(owner, st))
-		goto done;
-	free(owner);
-	owner = is_piece_of(dir, st) ? strdup(dir) : NULL;
-done:
-	free(copy);
-	free(base_copy);
-	return owner;
-}
-
 static bool is_journal(const char *path)
 {
 	size_t len = strlen(path), suffix_len = strlen(".jsonl");
@@ -100,7 +68,10 @@ static bool is_journal(const char *path)
 	return len > suffix_len && strcmp(path + len - suffix_len, ".jsonl") == 0;
 }
 
-/* A data file was named: its recording is meant. Without one only its format could be checked. */
+/*
+ * A data file was named: its recording is meant. Without a journal that knows it, it may be one of a Mark6
+ * set; of another one only the format could be checked.
+ */
 static int take_file(struct program *program)
 {
 	const char *path = program->options.arguments.recording;
@@ -108,7 +79,9 @@ static int take_file(struct program *program)
 
 	if (!path || is_journal(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	program->owner = find_owner(path, &st);
+	program->owner = owner_find(path, &st);
+	if (!program->owner && check_mark6_is_file(path))
+		return 0;
 	if (!program->owner) {
 		findings_insist(
 			program->findings,
@@ -164,9 +137,10 @@ static void on_step(void *context, const struct recover_step *step)
 	switch (step->what) {
 	case RECOVER_CUT:
 		snprintf(words, sizeof(words),
-			 "%scut from %" PRIu64 " to %" PRIu64 " bytes: %" PRIu64
-			 " beyond the journal's word, %" PRIu64 " of them written",
+			 "%scut from %" PRIu64 " to %" PRIu64 " bytes: %" PRIu64 " %s, %" PRIu64
+			 " of them written",
 			 would, step->from_bytes, step->to_bytes, step->from_bytes - step->to_bytes,
+			 step->is_by_blocks ? "behind the last whole block" : "beyond the journal's word",
 			 step->written_bytes);
 		break;
 	case RECOVER_RENAME:
@@ -291,6 +265,10 @@ static void look_at_end(struct program *program)
 {
 	char why[PATH_MAX + 256];
 
+	if (program->info->mark6) {
+		check_mark6_set(program->recording, program->findings);
+		return;
+	}
 	if (!program->info->journal) {
 		findings_add(program->findings, FINDING_WARNING, FINDINGS_DIFFERENCES,
 			     json_string("there is no journal"),
@@ -364,24 +342,11 @@ static void look_at_gaps(struct program *program)
 	}
 }
 
-static uint64_t *survey_promises(const struct history *history)
-{
-	uint64_t *promised = calloc(history->file_count + 1, sizeof(*promised));
-
-	for (size_t i = 0; promised && i < history->segment_count; i++) {
-		const struct history_segment *segment = &history->segments[i];
-		uint64_t end = segment->file_offset + segment->bytes;
-
-		if (end > promised[segment->file])
-			promised[segment->file] = end;
-	}
-	return promised;
-}
-
 /* What recovery would bring into order: names and lengths. While it is recorded they are as they should be. */
 static int look_at_files(struct program *program)
 {
-	uint64_t *promised = program->is_running ? NULL : survey_promises(program->info->history);
+	uint64_t *promised =
+		program->is_running ? NULL : history_promises(program->info->history, NULL);
 	struct recording_place place;
 	struct recording_file file;
 
@@ -391,6 +356,8 @@ static int look_at_files(struct program *program)
 		if (file.place < 0 || promised[i] == 0 ||
 		    !recording_place(program->recording, (size_t)file.place, &place))
 			continue;
+		if (file.bytes > promised[i])
+			promised[i] = check_mark6_end(program->recording, i, promised[i]);
 		if (file.bytes > promised[i])
 			findings_add(program->findings, FINDING_TAIL, FINDINGS_DIFFERENCES,
 				     json_pack("{s:o, s:o, s:I, s:I}", "target",
@@ -596,6 +563,8 @@ static json_t *build_report(const struct program *program)
 	add_list(report, program, "journals", FINDING_JOURNAL);
 	add_list(report, program, "account", FINDING_ACCOUNT);
 	add_list(report, program, "warnings", FINDING_WARNING);
+	if (report && info->mark6)
+		json_object_set_new(report, "mark6", check_mark6_report(info->mark6));
 	if (report && program->options.is_recovery)
 		json_object_set_new(report, "recovery",
 				    json_pack("{s:b, s:O}", "dry_run", program->options.is_dry, "steps",
@@ -629,6 +598,8 @@ static int check(struct program *program)
 	ret = program->info->journal ? look_at_journals(program) : 0;
 	if (ret == 0 && program->info->journal)
 		ret = look_at_files(program);
+	if (ret == 0 && program->info->journal && !program->is_running)
+		ret = check_mark6_headers(program->recording, program->findings);
 	if (ret == 0 && program->info->journal)
 		ret = check_account(program->info->history, on_account, program);
 	if (ret < 0) {

@@ -21,7 +21,7 @@ record() { # NAME OPTION...
 	shift
 	clean
 	measure "$name" $bytes "$BIN/vsib-record" -s dev:/dev/zero -n $bytes -o "$folder" --name bench --layout raw \
-		--ring 64Mi --block 4Mi --allow-same-device "$@"
+		--ring 64Mi --allow-same-device "$@"
 }
 
 echo "/dev/zero -> ring -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs"

@@ -13,7 +13,7 @@ available() {
 
 [ "$(available)" -ge 9000 ] || rig_skip "needs 9000 MiB of free memory, there are $(available)"
 
-# 80 GiB through a ring of 6 GiB, and every byte is counted. 4 MiB blocks: 1536 of them in the ring.
+# 80 GiB through a ring of 6 GiB, and every byte is counted. 2 MiB blocks: 3072 of them in the ring.
 start=$SECONDS
 record 0 -s dev:/dev/zero -n 80Gi -o null: --ring 6Gi --live none
 took=$((SECONDS - start))

@@ -148,3 +148,10 @@ for target in "${three[@]}"; do
 			!seen[target[$1 + 1] "/" name ".vdif " $2 " " $3] { exit 1 }' "$RIG/blocks" - ||
 		rig_fail "the journal on $target names a block that is not in the files"
 done
+
+# ---- and recovered files have nothing behind their last whole block
+rig_expect 0 "$BIN/vsib-check" --recover $name "${three[@]}" >"$words" 2>&1
+crashed=(-c)
+blocks 0 8032 .vdif "${three[@]}"
+gather "0 1" $name "${three[@]}"
+cmp "$RIG/packets" "$RIG/gathered" || rig_fail "vsib-gather has made something else of it"
