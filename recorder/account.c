@@ -57,7 +57,8 @@ uint64_t account_stream_bytes(const struct account *account)
 
 const char *account_cause_name(enum gap_cause cause)
 {
-	static const char *const names[GAP_CAUSE_COUNT] = { "overflow", "source", "disk", "aborted" };
+	static const char *const names[GAP_CAUSE_COUNT] = { "overflow", "source", "disk", "aborted",
+							    "discarded" };
 
 	return names[cause];
 }

@@ -20,7 +20,7 @@
 
 #define ACCOUNT_GAP_MAX 10000 /* gaps kept one by one; further ones are only counted */
 
-enum gap_cause { GAP_OVERFLOW, GAP_SOURCE, GAP_DISK, GAP_ABORTED, GAP_CAUSE_COUNT };
+enum gap_cause { GAP_OVERFLOW, GAP_SOURCE, GAP_DISK, GAP_ABORTED, GAP_DISCARDED, GAP_CAUSE_COUNT };
 
 struct gap {
 	uint64_t stream_offset;
@@ -39,7 +39,7 @@ struct account {
 	account_counter estimated_bytes;   /* reader: part of source_lost_bytes told by the clock */
 	account_counter overflow_bytes;    /* reader: received, but the ring was full */
 	account_counter overflow_count;    /* reader: separate overflows */
-	account_counter discarded_bytes;   /* reader: received, but not of the recording */
+	account_counter discarded_bytes; /* reader: received, but not of the recording; gaps only within it */
 	account_counter unclaimed_disk_bytes; /* supervisor: left in the ring when the last disk was gone */
 	account_counter unclaimed_aborted_bytes; /* supervisor: left in the ring when the operator aborted */
 

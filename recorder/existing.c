@@ -54,7 +54,7 @@ static bool matches_template(const char *file, const char *name_template)
 }
 
 /*
- * "<name>.raw", "<name>.NNN", "<name>.vsib.jsonl": the names of every layout, whatever the
+ * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.vsib.jsonl": the names of every layout, whatever the
  * template is now.
  */
 static bool is_of_name(const char *file, const char *name)
@@ -69,6 +69,9 @@ static bool is_of_name(const char *file, const char *name)
 		return true;
 	if (strncmp(rest, ".raw", 4) == 0)
 		return is_piece_suffix(rest + 4);
+	for (enum mark6_format format = 0; format < MARK6_FORMAT_COUNT; format++)
+		if (strcmp(rest, mark6_format_suffix(format)) == 0)
+			return true;
 	if (strncmp(rest, LAYOUT_PARITY_SUFFIX ".", strlen(LAYOUT_PARITY_SUFFIX ".")) == 0)
 		rest += strlen(LAYOUT_PARITY_SUFFIX);
 	rest++;
@@ -234,6 +237,7 @@ int existing_check(const struct target *target, const char *name, const char *na
 {
 	char journal[NAME_MAX + 1];
 	json_t *files = NULL;
+	bool is_file; /* by its template a file may be named as the recording is */
 	struct stat st;
 	DIR *dir;
 	int ret;
@@ -245,8 +249,9 @@ int existing_check(const struct target *target, const char *name, const char *na
 		ret = dir ? find_foreign(dir, name, name_template, files, found, len) : -errno;
 	if (dir)
 		closedir(dir);
+	is_file = ret == 0 && is_listed(files, name);
 	json_decref(files);
-	if (ret != 0 || fstatat(target->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (ret != 0 || is_file || fstatat(target->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ret;
 	dir = open_dir(target->dir_fd, name);
 	if (!dir && S_ISDIR(st.st_mode))

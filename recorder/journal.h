@@ -11,26 +11,27 @@
  * nine digits and Z. Lines, by "type":
  *
  *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw",
- *            "vbs"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes (0
- *            = one file), copies (absent: one), parity_target (only with parity), template, targets [{path, fs_uuid, device, serial}], utc, monotonic_ns,
- *            host, pid; always the first line
+ *            "vbs", "mark6"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes
+ *            (0 = one file), copies (absent: one), parity_target (only with parity), template, targets
+ *            [{path, fs_uuid, device, serial}], utc, monotonic_ns, host, pid; mark6: packet_format
+ *            ("vdif", "mark5b", "unknown"), packet_bytes; always the first line
  *   segment  target (index into start.targets), file (relative to the target's path, final name:
  *            while a recording runs, or after a crash, the file may still carry ".part" behind
  *            it), file_offset, bytes, stream_offset, xxh3 (XXH3-64, seed 0, of these bytes, 16
  *            hex digits; absent without checksums), utc; contiguous in file and in stream, at
- *            most 64 MiB; written only after the data's fdatasync; copy (1: of the second copy; absent
- *            otherwise); with parity: row, row_offset
+ *            most 64 MiB, never over a header of layout mark6; written only after the data's fdatasync;
+ *            copy (1: of the second copy; absent otherwise); with parity: row, row_offset
  *   parity   target, file, file_offset, bytes, row, row_offset, xxh3, utc, as in a segment, of parity. A row is
  *            block_bytes on each disk: the segments and the parity of a row hold its bytes from
  *            row_offset (absent: 0) on, going on into the rows that follow; the XOR of all of a row, short ones
  *            filled up with zeros, is zero
- *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted"), utc, estimated
- *            (only when true)
+ *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted", "discarded": the
+ *            rest of a packet that another loss has torn), utc, estimated (only when true)
  *   clock    stream_offset, utc, monotonic_ns, synchronized (true/false), offset_s; every 10 s
  *   event    event (a word: "disk-failed", "disk-full", "disk-stuck", "disk-back", "disk-space",
  *            "disks-full", "source-silent", "source-back", "source-slow", "source-fast",
- *            "source-note", "source-failed", "reader-held", "data-constant", "clock-step"), text,
- *            utc, target (optional)
+ *            "source-note", "source-failed", "reader-held", "packet-odd", "packet-torn",
+ *            "data-constant", "clock-step"), text, utc, target (optional)
  *   end      outcome, reason (of the stream's end), exit_status, stream_bytes, received_bytes,
  *            written_bytes, overflow_bytes, disk_lost_bytes, source_lost_bytes, discarded_bytes,
  *            aborted_bytes, filled_bytes, duration_s, utc; absent after a crash

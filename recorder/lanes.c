@@ -8,6 +8,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/packets.h"
 #include "recorder/xxh3.h"
 
 #define SUM_AGE_NS \
@@ -46,10 +47,11 @@ struct lanes {
 	struct session *session;
 	uint32_t count; /* of those that the stream goes to */
 	uint32_t current;
-	uint64_t file_count; /* files begun in all lanes */
-	struct lane *parity; /* the one behind them; NULL = none */
-	uint64_t row;        /* parity: the unit that each lane gets once, */
-	bool is_row_begun;   /* and what there is of it so far is in parity->block, if that could be had */
+	uint64_t file_count;  /* files begun in all lanes */
+	uint32_t block_count; /* put, in the order of the stream */
+	struct lane *parity;  /* the one behind them; NULL = none */
+	uint64_t row;         /* parity: the unit that each lane gets once, */
+	bool is_row_begun;    /* and what there is of it so far is in parity->block, if that could be had */
 	struct lane lanes[];
 };
 
@@ -163,6 +165,8 @@ static uint64_t next_file_number(struct lanes *lanes, const struct lane *lane)
 {
 	const struct session *session = lanes->session;
 
+	if (session->plan.is_appended)
+		return 0;
 	if (session->config.is_index_global) {
 		/*
 		 * of the file's first block: file_count files before it, a block of each round
@@ -206,7 +210,8 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 /* A block is about to be filled; what comes of it stays one segment. */
 static void look_at_sum(const struct layout_plan *plan, struct sum *sum)
 {
-	if (sum->state && (sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
+	if (sum->state && (plan->head_bytes || /* its header parts it from the one before */
+			   sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
 			   units_monotonic_ns() - sum->began_ns > SUM_AGE_NS))
 		sum->is_due = true;
 }
@@ -239,9 +244,10 @@ static void add_to_sum(struct sum *sum, const void *data, size_t bytes, uint64_t
 	sum->stream_end = stream_offset + bytes;
 }
 
+/* Unless its end was torn off: a new one is due then, see take_off(). */
 static void end_extent_sum(const struct sum *sum, struct extent *extent)
 {
-	if (sum->state && extent)
+	if (sum->state && extent && !sum->is_due)
 		extent->xxh3 = XXH3_64bits_digest(sum->state);
 }
 
@@ -259,15 +265,15 @@ static bool is_new_run_needed(const struct lane *lane)
 
 /*
  * The disk of a file that goes on over several runs has failed: the file ends, a new one begins
- * elsewhere.
+ * elsewhere. Or the file is whichever its disk has, and the disk is chosen anew.
  */
-static void leave_failed_disk(struct lanes *lanes, struct lane *lane)
+static void leave_disk(struct lanes *lanes, struct lane *lane)
 {
 	const struct session *session = lanes->session;
+	bool has_failed = lane->disk != RING_RESCUE && !disk_is_usable(&session->disks[lane->disk]);
 
-	if (lane->file_offset > 0 && lane->disk != RING_RESCUE && lane->file_left > 0 &&
-	    session->plan.is_held && !disk_is_usable(&session->disks[lane->disk]) &&
-	    session->plan.stripe == STRIPE_ANY)
+	if (lane->file_offset > 0 && session->plan.is_held && session->plan.stripe == STRIPE_ANY &&
+	    (has_failed || session->plan.is_appended))
 		lane->file_left = 0;
 }
 
@@ -319,7 +325,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	lane->fill = 0;
 	look_at_sum(plan, &lane->sum);
 	if (is_new_run_needed(lane)) {
-		leave_failed_disk(lanes, lane);
+		leave_disk(lanes, lane);
 		if (lane->file_left == 0)
 			begin_file(lanes, lane);
 		open_run(session, lane);
@@ -363,8 +369,8 @@ static void pad(const struct session *session, const struct lane *lane)
 {
 	size_t rest = lane->fill % LAYOUT_ALIGN ? LAYOUT_ALIGN - lane->fill % LAYOUT_ALIGN : 0;
 
-	if (rest <= session->plan.block_bytes - lane->fill)
-		memset((char *)ring_data(session->ring, lane->block) + lane->fill, 0, rest);
+	if (rest <= session->plan.data_bytes - lane->fill)
+		memset(session_block_data(session, lane->block) + lane->fill, 0, rest);
 }
 
 static void begin_run(struct session *session, const struct lane *lane, bool is_last)
@@ -404,7 +410,10 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	bool is_last;
 
 	end_extent_sum(&lane->sum, last_extent(label));
-	pad(session, lane);
+	if (plan->head_bytes)
+		packets_put_headers(session, lane->block, lane->fill, lanes->block_count++);
+	else
+		pad(session, lane);
 	lane->file_offset += lane->fill;
 	lane->run_left -= lane->run_left < lane->fill ? lane->run_left : lane->fill;
 	lane->run_blocks++;
@@ -601,21 +610,85 @@ static void end_runs_if_all_wait(struct lanes *lanes)
 	end_parity_run(lanes);
 }
 
+/* ---- filling ---- */
+
 size_t lanes_room(struct lanes *lanes, void **data)
 {
 	struct session *session = lanes->session;
+	const struct layout_plan *plan = &session->plan;
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
 	if (!begin_row(lanes) || (lane->block == RING_NONE && !begin_block(lanes, lane))) {
-		if (session->plan.is_held)
+		if (plan->is_held)
 			end_runs_if_all_wait(lanes);
 		return 0;
 	}
-	room = session->plan.block_bytes - lane->fill;
+	room = plan->data_bytes - lane->fill;
 	room = least(least(room, lane->unit_left), lane->file_left);
-	*data = (char *)ring_data(session->ring, lane->block) + lane->fill;
+	/* then the block is complete, or the last extent is torn and gone */
+	if (plan->packet_bytes && packets_is_label_full(plan, ring_label(session->ring, lane->block)))
+		room = least(room, plan->packet_bytes - packets_torn(plan, lane->fill));
+	*data = session_block_data(session, lane->block) + lane->fill;
 	return (size_t)room;
+}
+
+static void begin_extent(const struct session *session, struct lane *lane,
+			 struct block_label *label, uint64_t stream_offset, int64_t utc_ns)
+{
+	struct extent *extent = &label->extents[label->extent_count];
+
+	assert(label->extent_count < session->plan.extent_max);
+	end_extent_sum(&lane->sum, last_extent(label));
+	label->extent_count++;
+	extent->sum = begin_extent_sum(&lane->sum, stream_offset);
+	extent->stream_offset = stream_offset;
+	extent->utc_ns = utc_ns;
+	extent->at = (uint32_t)lane->fill;
+	extent->bytes = 0;
+}
+
+/* The block has lost its last bytes: a packet that was torn. */
+static void take_off(struct lane *lane, size_t bytes)
+{
+	if (bytes == 0)
+		return;
+	lane->sum.is_due = true; /* this one is of them as well */
+	if (lane->unit_left != UINT64_MAX)
+		lane->unit_left += bytes;
+}
+
+/* What begins in a block is behind a gap, or behind a header. Return: how many of the bytes stay, the last ones. */
+static size_t begin_packets(struct session *session, struct lane *lane, size_t bytes,
+			    uint64_t stream_offset)
+{
+	size_t fill = lane->fill;
+	size_t kept = packets_mend(session, lane->block, &lane->fill, bytes, stream_offset);
+
+	take_off(lane, fill - lane->fill);
+	return kept;
+}
+
+static void end_packets(struct session *session, struct lane *lane)
+{
+	size_t fill = lane->fill;
+
+	if (lane->block == RING_NONE)
+		return;
+	packets_end(session, lane->block, &lane->fill);
+	take_off(lane, fill - lane->fill);
+}
+
+/*
+ * All is in it that may be. Also when the label is full: the next piece may need an extent of its own. A
+ * block of numbered ones is of one unit: their order is the stream's.
+ */
+static bool is_block_complete(const struct layout_plan *plan, const struct lane *lane,
+			      const struct block_label *label)
+{
+	return lane->fill == plan->data_bytes || lane->file_left == 0 ||
+	       (plan->is_appended && lane->unit_left == 0) ||
+	       (packets_is_label_full(plan, label) && packets_torn(plan, lane->fill) == 0);
 }
 
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
@@ -624,22 +697,24 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	struct lane *lane = &lanes->lanes[lanes->current];
 	struct block_label *label = ring_label(session->ring, lane->block);
 	struct extent *last = last_extent(label);
+	bool goes_on = last && last->at + last->bytes == lane->fill &&
+		       last->stream_offset + last->bytes == stream_offset;
 	const char *data;
 
-	if (last && last->at + last->bytes == lane->fill &&
-	    last->stream_offset + last->bytes == stream_offset) {
-		last->bytes += (uint32_t)bytes;
-	} else {
-		assert(label->extent_count < session->plan.extent_max);
-		end_extent_sum(&lane->sum, last);
-		last = &label->extents[label->extent_count++];
-		last->sum = begin_extent_sum(&lane->sum, stream_offset);
-		last->stream_offset = stream_offset;
-		last->utc_ns = utc_ns;
-		last->at = (uint32_t)lane->fill;
-		last->bytes = (uint32_t)bytes;
+	if (!goes_on && session->plan.packet_bytes) {
+		size_t kept = begin_packets(session, lane, bytes, stream_offset);
+
+		if (kept == 0)
+			return;
+		stream_offset += bytes - kept;
+		if (session->source->rate_bps)
+			utc_ns += units_time_for(bytes - kept, session->source->rate_bps);
+		bytes = kept;
 	}
-	data = (const char *)ring_data(session->ring, lane->block) + lane->fill;
+	if (!goes_on)
+		begin_extent(session, lane, label, stream_offset, utc_ns);
+	last_extent(label)->bytes += (uint32_t)bytes;
+	data = session_block_data(session, lane->block) + lane->fill;
 	add_to_sum(&lane->sum, data, bytes, stream_offset);
 	add_to_row(lanes, data, row_offset(&session->plan, lane), bytes);
 	lane->fill += bytes;
@@ -647,9 +722,7 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		lane->file_left -= bytes;
 	if (lane->unit_left != UINT64_MAX)
 		lane->unit_left -= bytes;
-	/* also when the label is full: the next piece may need an extent of its own */
-	if (lane->fill == session->plan.block_bytes || lane->file_left == 0 ||
-	    label->extent_count == session->plan.extent_max)
+	if (is_block_complete(&session->plan, lane, label))
 		commit_block(lanes, lane);
 	if (lane->unit_left == 0 || (lane->file_left == 0 && session->plan.unit_bytes == 0)) {
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
@@ -671,8 +744,10 @@ uint32_t lanes_unput_runs(const struct lanes *lanes)
 
 void lanes_finish(struct lanes *lanes)
 {
-	for (uint32_t i = 0; i < lanes->count; i++)
+	for (uint32_t i = 0; i < lanes->count; i++) {
+		end_packets(lanes->session, &lanes->lanes[i]);
 		retire_lane(lanes, &lanes->lanes[i]);
+	}
 	if (!lanes->parity)
 		return;
 	if (lanes->parity->fill > 0)

@@ -9,6 +9,7 @@
  *          lane, whose disk is chosen anew at each file; policy round has one a disk, and the
  *          stream goes from lane to lane unit by unit, each lane filling its own block. A block
  *          never spans two files, so that file offsets stay aligned.
+ * Packets: Where blocks hold whole packets a block ends with one, whatever is lost: see packets.h.
  * Parity:  One lane more, behind those of policy round: while they are filled its block becomes the XOR of
  *          the row, the unit that each of them gets in turn.
  * Threads: the reader only.

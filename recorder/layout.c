@@ -14,6 +14,7 @@
 #include "recorder/segment.h"
 
 #define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
+#define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
 #define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -27,12 +28,46 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Bytes that a block must be a multiple of: whole frames, and whole pages for direct I/O. */
+/* A stream without files has no headers either. */
+static bool is_mark6(const struct layout_request *request)
+{
+	return request->kind == LAYOUT_MARK6 && !request->is_stream;
+}
+
+/*
+ * Bytes that a block must be a multiple of: whole frames, and whole pages for direct I/O. Where headers
+ * stand between them, see plan_packets().
+ */
 static uint64_t block_quantum(const struct layout_request *request)
 {
-	uint64_t part = request->frame_bytes;
+	uint64_t part = is_mark6(request) ? 0 : request->frame_bytes;
 
 	return part ? part / gcd(part, LAYOUT_ALIGN) * LAYOUT_ALIGN : LAYOUT_ALIGN;
+}
+
+/* As many whole packets as Mark6 itself puts into a block; one at least. */
+static uint64_t classic_data(uint64_t packet_bytes)
+{
+	uint64_t count = (MARK6_BLOCK_BYTES_CLASSIC - MARK6_BLOCK_HEADER_BYTES) / packet_bytes;
+
+	return (count ? count : 1) * packet_bytes;
+}
+
+static uint64_t classic_block(uint64_t packet_bytes)
+{
+	uint64_t bytes = MARK6_HEAD_BYTES + classic_data(packet_bytes);
+
+	return (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
+}
+
+/* Of the ring a block takes a small part, so that each disk has four at least, see plan_chunk(). */
+static uint64_t default_block(const struct layout_request *request)
+{
+	uint64_t most = is_mark6(request) ? classic_block(request->packet_bytes) : DEFAULT_BLOCK;
+	uint64_t count = UINT64_C(4) * request->disk_count, least = is_mark6(request) ? 16 : 32;
+	uint64_t share = request->ring_bytes / (count > least ? count : least);
+
+	return share < most ? share : most;
 }
 
 static int plan_blocks(struct layout_plan *plan, const struct layout_request *request, char *error)
@@ -42,9 +77,7 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 	uint64_t least = request->disk_count + UINT64_C(1);
 
 	if (wanted == 0) {
-		/* four blocks a disk at least, see plan_chunk() */
-		wanted = request->ring_bytes / (request->disk_count > 8 ? 4 * request->disk_count : 32);
-		wanted = wanted < DEFAULT_BLOCK ? wanted : DEFAULT_BLOCK;
+		wanted = default_block(request);
 		wanted = wanted < quantum ? quantum : wanted;
 	}
 	plan->block_bytes = wanted / quantum * quantum;
@@ -69,6 +102,30 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 	plan->block_count = (uint32_t)count;
 	plan->ring_bytes = count * plan->block_bytes;
 	return 0;
+}
+
+/* What of a block is for the stream, and what of the stream belongs together in it. */
+static int plan_packets(struct layout_plan *plan, const struct layout_request *request, char *error)
+{
+	uint64_t room = plan->block_bytes - MARK6_HEAD_BYTES;
+
+	plan->data_bytes = plan->block_bytes;
+	if (!is_mark6(request))
+		return 0;
+	plan->is_appended = true;
+	plan->head_bytes = MARK6_HEAD_BYTES;
+	plan->packet_bytes = request->packet_bytes;
+	plan->packet_format = request->packet_format;
+	plan->data_bytes = room / plan->packet_bytes * plan->packet_bytes;
+	if (request->block_bytes == 0 && plan->data_bytes > classic_data(plan->packet_bytes))
+		plan->data_bytes = classic_data(plan->packet_bytes);
+	if (plan->data_bytes > 0)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN,
+		 "a block of %" PRIu64 " bytes holds no packet of %" PRIu64
+		 " bytes and its headers: a larger --block, or a larger --ring",
+		 plan->block_bytes, plan->packet_bytes);
+	return -EINVAL;
 }
 
 /*
@@ -137,6 +194,31 @@ static int plan_raw(struct layout_plan *plan, const struct layout_request *reque
 	return 0;
 }
 
+static int check_mark6(const struct layout_request *request, char *error)
+{
+	const char *why = NULL;
+
+	if (request->packet_bytes == 0)
+		why = "needs the size of the packets: --packet-size BYTES, 8032 for instance";
+	else if (request->file_bytes)
+		why = "has one file a target, for those who gather them: no --file-size";
+	else if (request->unit_bytes)
+		why = "turns from target to target with each block: no --unit, but --block";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "layout mark6 %s", why);
+	return -EINVAL;
+}
+
+static void plan_mark6(struct layout_plan *plan, const struct layout_request *request)
+{
+	if (request->stripe == STRIPE_ROUND && request->disk_count > 1)
+		plan->unit_bytes = plan->data_bytes;
+	if (!plan->is_held)
+		plan->chunk_bytes = 0;
+	plan->run_bytes = plan->chunk_bytes;
+}
+
 static int check_copies(const struct layout_request *request, char *error)
 {
 	const char *why = NULL;
@@ -149,6 +231,8 @@ static int check_copies(const struct layout_request *request, char *error)
 		why = "each copy goes to another disk: at least two directories are needed (-o)";
 	else if (request->is_historical)
 		why = "not with the file names of wr";
+	else if (request->kind == LAYOUT_MARK6)
+		why = "not with layout mark6, of which a disk has one file";
 	if (!why)
 		return 0;
 	snprintf(error, LAYOUT_ERROR_LEN, "--copies %u: %s", request->copies, why);
@@ -181,8 +265,10 @@ static int check_parity(const struct layout_plan *plan, const struct layout_requ
 
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
-	int ret;
+	int ret = is_mark6(request) ? check_mark6(request, error) : 0;
 
+	if (ret < 0)
+		return ret;
 	memset(plan, 0, sizeof(*plan));
 	plan->kind = request->kind;
 	plan->stripe = request->has_parity ? STRIPE_ROUND : request->stripe;
@@ -192,6 +278,8 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		ret = plan_blocks(plan, request, error);
 	if (ret == 0)
 		ret = check_parity(plan, request, error);
+	if (ret == 0)
+		ret = plan_packets(plan, request, error);
 	if (ret < 0)
 		return ret;
 	plan->extent_max = LABEL_EXTENTS;
@@ -214,6 +302,10 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	plan->has_parity = request->has_parity;
 	if (request->kind == LAYOUT_RAW)
 		return plan_raw(plan, request, error);
+	if (request->kind == LAYOUT_MARK6) {
+		plan_mark6(plan, request);
+		return 0;
+	}
 	if (request->file_bytes) {
 		snprintf(error, LAYOUT_ERROR_LEN,
 			 "--file-size is for layout raw; the files of layout vbs are its chunks: --chunk");
@@ -223,6 +315,13 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 	plan->run_bytes = plan->chunk_bytes;
 	plan->is_run_a_file = true;
 	return 0;
+}
+
+const char *layout_kind_name(enum layout_kind kind)
+{
+	static const char *const names[] = { "raw", "vbs", "mark6" };
+
+	return names[kind];
 }
 
 /* The journal is JSON, which is UTF-8. */
@@ -344,6 +443,9 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 	escape(escaped, sizeof(escaped), name);
 	if (plan->kind == LAYOUT_VBS)
 		snprintf(buf, LAYOUT_NAME_LEN, "%s/%s.%%08d", escaped, escaped);
+	else if (plan->is_appended)
+		snprintf(buf, LAYOUT_NAME_LEN, "%s%s", escaped,
+			 mark6_format_suffix(plan->packet_format));
 	else if (plan->file_bytes ||
 		 plan->is_held) /* several: one a target at least, and each may end up on any of them */
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d", escaped);

@@ -7,6 +7,8 @@
  * Layouts (the facts of vbs: FlexBuff chunks as jive5ab and vlbi-streamer read them):
  *   raw   <name>.raw; with a file size, or on several targets, files from a template (default <name>.%06d)
  *   vbs   <name>/<name>.NNNNNNNN, eight digits from 00000000, counted over the whole recording
+ *   mark6 <name>.vdif, .m5b or .mark6, one file of that name a disk: numbered blocks, each with a header
+ *         and whole packets (mark6.h). A block stands wherever its disk's file ended when it was written
  * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails,
  *        rewritten elsewhere as one; a *unit* is what goes to one disk before the stripe turns to
  *        the next.
@@ -18,6 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "recorder/mark6.h"
 
 #define LAYOUT_NAME_LEN \
 	1024 /* "<name>/<name>.%08d" with every '%' doubled, and a file's name behind that */
@@ -31,7 +35,7 @@
 #define LAYOUT_COPY_SUFFIX "-copy"        /* its recording's name ends so */
 #define LAYOUT_PARITY_SUFFIX ".parity" /* stands between a recording's name and the parity file's number */
 
-enum layout_kind { LAYOUT_RAW, LAYOUT_VBS };
+enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6 };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
 
 /* What the user asked for; 0 = not given. */
@@ -49,6 +53,8 @@ struct layout_request {
 	uint64_t frame_bytes; /* of the source */
 	uint64_t chunk_bytes;
 	uint64_t file_bytes;
+	uint64_t packet_bytes; /* mark6 */
+	enum mark6_format packet_format;
 };
 
 /* What comes of it; constant while recording. */
@@ -56,8 +62,12 @@ struct layout_plan {
 	enum layout_kind kind;
 	enum stripe_policy stripe;
 	uint64_t ring_bytes;  /* block_bytes x block_count */
-	uint64_t block_bytes; /* multiple of lcm(frame, 4096) */
+	uint64_t block_bytes; /* multiple of lcm(frame, 4096); mark6: of 4096 */
 	uint32_t block_count;
+	uint64_t head_bytes; /* in front of a block's data, for headers that are written with them; else 0 */
+	uint64_t data_bytes;   /* of the stream that fit into a block */
+	uint64_t packet_bytes; /* a block's data are whole packets of the stream; 0 = any bytes */
+	enum mark6_format packet_format;
 	uint64_t unit_bytes; /* the stripe turns after so many bytes; 0 = at the end of a file */
 	uint64_t file_bytes; /* a file is rolled at this size; 0 = never */
 	uint64_t run_bytes;  /* a run ends after so many bytes; 0 = each block is a run */
@@ -66,6 +76,7 @@ struct layout_plan {
 	bool has_second;      /* each run goes to two disks */
 	bool has_parity;      /* the last disk gets the XOR of each row of blocks on the others */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
+	bool is_appended; /* one endless file a disk, and a block goes to the end of its disk's */
 	uint32_t extent_max; /* extents a block's label must have room for */
 };
 
@@ -75,6 +86,9 @@ struct layout_plan {
  * together (ring too small, chunk no whole blocks ...).
  */
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error);
+
+/** layout_kind_name() - "raw", "vbs" or "mark6" */
+const char *layout_kind_name(enum layout_kind kind);
 
 /**
  * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', UTF-8, short
@@ -91,7 +105,7 @@ int layout_check_template(const char *name_template, bool needs_number, char *er
 int layout_check_name(const char *name, char *error);
 
 /**
- * layout_default_template() - "<name>.raw", "<name>.%06d" or "<name>/<name>.%08d"
+ * layout_default_template() - "<name>.raw", "<name>.%06d", "<name>/<name>.%08d" or "<name>.vdif"
  * @buf: LAYOUT_NAME_LEN. A '%' in @name is doubled.
  */
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name);

@@ -4,6 +4,11 @@
 #include <endian.h>
 #include <string.h>
 
+#define VDIF_LENGTH_AT \
+	8 /* of the word with the frame's length, in its lower 24 bits, as multiples of 8 bytes */
+#define VDIF_LENGTH_MASK UINT32_C(0xffffff)
+#define MARK5B_SYNC_WORD UINT32_C(0xabaddeed)
+
 static unsigned char *put(unsigned char *to, uint32_t value)
 {
 	uint32_t stored = htole32(value);
@@ -61,6 +66,20 @@ bool mark6_get_block_header(const void *from, const struct mark6_file_header *fi
 	return header->number <= MARK6_NUMBER_MAX && header->bytes > MARK6_BLOCK_HEADER_BYTES &&
 	       header->bytes <= file->block_bytes &&
 	       (header->bytes - MARK6_BLOCK_HEADER_BYTES) % file->packet_bytes == 0;
+}
+
+bool mark6_is_packet(const void *data, enum mark6_format format, uint64_t packet_bytes)
+{
+	const unsigned char *packet = data;
+	uint32_t word;
+
+	if (format == MARK6_UNKNOWN)
+		return true;
+	if (packet_bytes < VDIF_LENGTH_AT + sizeof(word))
+		return false;
+	get(packet + (format == MARK6_VDIF ? VDIF_LENGTH_AT : 0), &word);
+	return format == MARK6_VDIF ? UINT64_C(8) * (word & VDIF_LENGTH_MASK) == packet_bytes :
+				      word == MARK5B_SYNC_WORD;
 }
 
 const char *mark6_format_name(enum mark6_format format)

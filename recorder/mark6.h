@@ -65,6 +65,13 @@ bool mark6_get_file_header(const void *from, struct mark6_file_header *header);
 bool mark6_get_block_header(const void *from, const struct mark6_file_header *file,
 			    struct mark6_block_header *header);
 
+/**
+ * mark6_is_packet() - can these be the first packet_bytes of packets of that format?
+ *
+ * VDIF frames tell their own length, Mark5B frames begin with a sync word; of unknown ones nobody knows.
+ */
+bool mark6_is_packet(const void *data, enum mark6_format format, uint64_t packet_bytes);
+
 /** mark6_format_name() - "vdif", "mark5b" or "unknown" */
 const char *mark6_format_name(enum mark6_format format);
 

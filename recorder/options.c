@@ -138,7 +138,7 @@ static int set_name(struct options *o, const char *value)
 
 static int set_layout(struct options *o, const char *value)
 {
-	int index = pick(value, "raw|vbs");
+	int index = pick(value, "raw|vbs|mark6");
 
 	if (index >= 0)
 		o->session.layout = (enum layout_kind)index;
@@ -160,6 +160,20 @@ static int set_file_size(struct options *o, const char *value)
 static int set_chunk(struct options *o, const char *value)
 {
 	return positive_bytes(value, &o->session.chunk_bytes);
+}
+
+static int set_packet_format(struct options *o, const char *value)
+{
+	int index = pick(value, "vdif|mark5b|unknown");
+
+	if (index >= 0)
+		o->session.packet_format = (enum mark6_format)index;
+	return index < 0 ? index : 0;
+}
+
+static int set_packet_size(struct options *o, const char *value)
+{
+	return positive_bytes(value, &o->session.packet_bytes);
 }
 
 static int set_stripe(struct options *o, const char *value)
@@ -351,6 +365,8 @@ enum {
 	KEY_TEMPLATE,
 	KEY_FILE_SIZE,
 	KEY_CHUNK,
+	KEY_PACKET_FORMAT,
+	KEY_PACKET_SIZE,
 	KEY_STRIPE,
 	KEY_COPIES,
 	KEY_PARITY,
@@ -389,15 +405,20 @@ static const struct option_row rows[] = {
 	{ "start", KEY_START, "UTC", "start at this moment: 2026-11-30T08:15:00Z", set_start, false },
 	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
 	  set_name, false },
-	{ "layout", KEY_LAYOUT, "raw|vbs",
-	  "files as the stream's bytes, or FlexBuff chunks (default with several targets)",
+	{ "layout", KEY_LAYOUT, "raw|vbs|mark6",
+	  "files as the stream's bytes, FlexBuff chunks (default with several targets), or Mark6 scatter-gather files",
 	  set_layout, false },
 	{ "template", KEY_TEMPLATE, "NAME",
-	  "layout raw: file name with one %d or %0Nd for the file number", set_template, false },
+	  "layout raw: file name with one %d or %0Nd for the file number; mark6: the files' name",
+	  set_template, false },
 	{ "file-size", KEY_FILE_SIZE, "SIZE", "layout raw: begin a new file at this size",
 	  set_file_size, false },
 	{ "chunk", KEY_CHUNK, "SIZE",
 	  "layout vbs: size of a chunk; default ring/(4 x disks), at most 256Mi", set_chunk, false },
+	{ "packet-format", KEY_PACKET_FORMAT, "vdif|mark5b|unknown",
+	  "layout mark6: what the stream's packets are (default vdif)", set_packet_format, false },
+	{ "packet-size", KEY_PACKET_SIZE, "BYTES",
+	  "layout mark6: bytes of a packet; default the source's frame", set_packet_size, false },
 	{ "stripe", KEY_STRIPE, "any|round",
 	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
 	{ "unit", KEY_UNIT, "SIZE",

@@ -21,7 +21,8 @@
 #define QUICK_NS INT64_C(200000000)
 #define FIRST_LIMIT 2
 
-enum job { JOB_NONE, JOB_BEGIN, JOB_SYNC, JOB_FINISH, JOB_DROP, JOB_TAKE_BACK };
+/* Those behind JOB_CUT end the file. */
+enum job { JOB_NONE, JOB_BEGIN, JOB_SYNC, JOB_CUT, JOB_FINISH, JOB_DROP, JOB_TAKE_BACK };
 
 struct outbox_file {
 	struct outbox *outbox;
@@ -177,6 +178,9 @@ static void do_job(struct engine_op *op)
 	case JOB_SYNC:
 		op->result = sink_sync(file->sink);
 		break;
+	case JOB_CUT:
+		op->result = sink_cut_file(file->sink, file->durable);
+		break;
 	case JOB_FINISH:
 		op->result = sink_finish_file(file->sink);
 		break;
@@ -216,6 +220,15 @@ static void become_free(struct outbox_file *file)
 		file->outbox->last_file = NULL;
 }
 
+/* What was behind it was never written. */
+static void go_on_behind(struct outbox_file *file, uint64_t bytes)
+{
+	file->end = file->accepted = bytes;
+	if (file->written_back > bytes)
+		file->written_back = bytes;
+	file->is_disowned = false;
+}
+
 static void end_job(struct outbox_file *file)
 {
 	struct outbox *outbox = file->outbox;
@@ -235,9 +248,11 @@ static void end_job(struct outbox_file *file)
 		file->finished_count++;
 		if (result == 0 && job == JOB_SYNC && !file->is_disowned)
 			file->durable = file->job_bytes;
+		if (result == 0 && job == JOB_CUT)
+			go_on_behind(file, file->durable);
 		if (job == JOB_FINISH && result == 0 && file->is_disowned)
 			begin_job(file, JOB_TAKE_BACK);
-		else if (job == JOB_DROP || (job != JOB_SYNC && result == 0))
+		else if (job == JOB_DROP || (job > JOB_CUT && result == 0))
 			become_free(file);
 	}
 	if (result < 0)
@@ -463,6 +478,15 @@ bool outbox_finish(struct outbox_file *file)
 bool outbox_drop(struct outbox_file *file)
 {
 	return begin_last_job(file, JOB_DROP);
+}
+
+bool outbox_cut(struct outbox_file *file)
+{
+	if (file->is_open && !file->is_disowned)
+		return true;
+	if (can_begin_job(file) && !file->is_tended && file->flight_count == 0)
+		begin_job(file, JOB_CUT);
+	return false;
 }
 
 /* ---- writes ---- */

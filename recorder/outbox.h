@@ -121,6 +121,13 @@ bool outbox_finish(struct outbox_file *file);
  */
 bool outbox_drop(struct outbox_file *file);
 
+/**
+ * outbox_cut() - the file goes on behind what of it is durable: the rest, which others have, is cut off
+ *                before anything else is written to it. To be called until it says that it is so.
+ * Return: true: it is so; false: not yet, or it has failed.
+ */
+bool outbox_cut(struct outbox_file *file);
+
 /** outbox_end() - nothing more goes to the file: it will be finished or dropped */
 void outbox_end(struct outbox_file *file);
 

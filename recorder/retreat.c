@@ -82,6 +82,14 @@ static bool take_back_kept(struct writer *w)
 	return is_busy;
 }
 
+/* The one file that a disk may have, some of it safe: it goes on with it, should it come back. */
+static bool is_to_go_on(const struct writer *w, const struct outbox_file *file)
+{
+	return w->session->plan.is_appended && outbox_file_durable(file) > 0 &&
+	       !outbox_error(w->outbox) &&
+	       atomic_load_explicit(&w->disk->state, memory_order_relaxed) == DISK_STUCK;
+}
+
 /* What was begun here for runs that others have now. True when all is in order. */
 static bool drop_files(struct writer *w)
 {
@@ -90,10 +98,11 @@ static bool drop_files(struct writer *w)
 	for (unsigned i = 0; i < OUTBOX_FILES; i++) {
 		struct outbox_file *file = outbox_file_at(w->outbox, i);
 
-		if (outbox_is_free(file))
+		if (outbox_is_free(file) || (is_to_go_on(w, file) && outbox_cut(file)))
 			continue;
 		is_clean = false;
-		outbox_drop(file); /* or later */
+		if (!is_to_go_on(w, file))
+			outbox_drop(file); /* or later */
 	}
 	return is_clean;
 }

@@ -155,6 +155,9 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.frame_bytes = session->source->frame_bytes,
 		.chunk_bytes = config->chunk_bytes,
 		.file_bytes = config->file_bytes,
+		.packet_bytes =
+			config->packet_bytes ? config->packet_bytes : session->source->frame_bytes,
+		.packet_format = config->packet_format,
 	};
 	int ret = layout_plan(&session->plan, &request, error);
 
@@ -241,6 +244,12 @@ static int find_existing_files(const struct session *session, const struct disk 
 		      "%s/%s exists: recordings are never overwritten", path, found);
 }
 
+/* Several files a disk, or one that may end up on any of them. */
+static bool has_numbers(const struct session *session, const struct disk *disk)
+{
+	return disk->file_bytes > 0 || (session->plan.is_held && !session->plan.is_appended);
+}
+
 /* What the recording of the second copies is called. */
 static void second_name(char *buf, size_t len, const struct session *session)
 {
@@ -282,8 +291,7 @@ static int name_files(struct session *session, struct refusal *refusal)
 
 		disk->file_bytes =
 			config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
-		if (given &&
-		    layout_check_template(given, disk->file_bytes > 0 || plan->is_held, error) < 0)
+		if (given && layout_check_template(given, has_numbers(session, disk), error) < 0)
 			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
 		if (given)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
@@ -395,6 +403,10 @@ int session_create(struct session **out, const struct session_config *config, st
 	session->can_drop = config->on_overflow == OVERFLOW_AUTO ?
 				    !session->source->can_wait :
 				    config->on_overflow != OVERFLOW_WAIT;
+	if (session->plan.is_appended && session->plan.packet_format == MARK6_UNKNOWN)
+		session_warn(
+			session,
+			"packets of unknown format are written: programs that gather by the packets' times take them for Mark5B; --packet-format says what they are");
 	watch_init(&session->watch, session->source->word_bytes);
 	session->has_sums = config->use_checksums && config->use_journal &&
 			    session->disks[0].target.kind == TARGET_DIRECTORY &&
@@ -468,8 +480,9 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 			 * one endless file has its name at once; files with an end get it when
 			 * they are whole
 			 */
-			.is_part_first = disk->file_bytes > 0 || session->plan.is_held,
-			.use_direct = session->config.use_direct,
+			.is_part_first = has_numbers(session, disk),
+			/* behind its header a block begins anywhere */
+			.use_direct = session->config.use_direct && !session->plan.is_appended,
 			.io = session->config.io ? session->config.io[disk->number] : NULL,
 		},
 		.engine = {
@@ -644,12 +657,11 @@ static int say_start(struct session *session, struct refusal *refusal)
 	session->armed_utc_ns = units_realtime_ns();
 	gethostname(host, sizeof(host) - 1);
 	line = json_pack(
-		"{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start",
-		"schema", JOURNAL_SCHEMA, "name", json_path(config->name), "program",
-		config->program, "version", VSIB_VERSION, "source", json_path(config->source_name),
-		"rate_bps", (json_int_t)session->source->rate_bps, "layout",
-		plan->kind == LAYOUT_VBS ? "vbs" : "raw", "stripe",
-		plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
+		"{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start", "schema",
+		JOURNAL_SCHEMA, "name", json_path(config->name), "program", config->program,
+		"version", VSIB_VERSION, "source", json_path(config->source_name), "rate_bps",
+		(json_int_t)session->source->rate_bps, "layout", layout_kind_name(plan->kind),
+		"stripe", plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
 		(json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes,
 		"file_bytes", (json_int_t)plan->file_bytes, "template",
 		json_path(session->disks[0].name_template), "targets", describe_targets(session),
@@ -657,6 +669,11 @@ static int say_start(struct session *session, struct refusal *refusal)
 		(json_int_t)session->armed_ns, "host", json_path(host), "pid", (int)getpid());
 	if (!line)
 		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
+	if (plan->packet_bytes) {
+		json_object_set_new(line, "packet_format",
+				    json_string(mark6_format_name(plan->packet_format)));
+		json_object_set_new(line, "packet_bytes", json_integer((json_int_t)plan->packet_bytes));
+	}
 	if (plan->has_second)
 		json_object_set_new(line, "copies", json_integer(2));
 	if (plan->has_parity)

@@ -111,7 +111,7 @@ struct sink_piece {
 
 /**
  * sink_prepare() - how @bytes at @offset of the open file are to be written
- * @data: page aligned
+ * @data: page aligned, unless writes are buffered
  * @room: bytes of memory from @data on that may be written with it: padding, zeros, behind @bytes
  * @is_alone: no other write to this file is in flight
  *

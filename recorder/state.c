@@ -18,6 +18,11 @@ const int64_t session_edges_ns[SESSION_HISTOGRAM - 1] = {
 
 static const char *const state_names[] = { "ok", "full", "failed", "stuck", "readonly" };
 
+char *session_block_data(const struct session *session, uint32_t block)
+{
+	return (char *)ring_data(session->ring, block) + session->plan.head_bytes;
+}
+
 void session_stop(struct session *session, enum stop_reason reason)
 {
 	int none = STOP_NONE;

@@ -72,6 +72,8 @@ struct session_config {
 	enum stripe_policy stripe;
 	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
+	uint64_t packet_bytes; /* layout mark6; 0 = the source's frames */
+	enum mark6_format packet_format;
 	unsigned copies;      /* 0, 1: each byte once; 2: on two disks */
 	bool use_parity;      /* of all other disks, on the last */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
@@ -154,7 +156,7 @@ struct disk {
 struct extent {
 	uint64_t stream_offset;
 	int64_t utc_ns; /* of its first byte */
-	uint32_t at;    /* in the block */
+	uint32_t at;    /* in the block's data */
 	uint32_t bytes;
 	uint64_t xxh3; /* see enum segment_sum */
 	enum segment_sum sum;
@@ -162,7 +164,7 @@ struct extent {
 
 struct block_label {
 	uint64_t file_number;
-	uint64_t file_offset; /* of the block in its file */
+	uint64_t file_offset; /* of the block in its file; plan.is_appended: not known here */
 	bool is_file_end;     /* nothing follows in this file */
 	uint64_t row_at;      /* with parity: number of the row x block_bytes + place in it, of the first byte */
 	uint32_t extent_count;
@@ -230,6 +232,9 @@ struct session {
 	unsigned event_count;
 	uint64_t hidden_count; /* events there was no room for */
 };
+
+/** session_block_data() - the stream's bytes in a block, plan.head_bytes behind its beginning */
+char *session_block_data(const struct session *session, uint32_t block);
 
 /** session_stop() - end the stream now, write what is in the ring; idempotent, any thread */
 void session_stop(struct session *session, enum stop_reason reason);

@@ -321,19 +321,21 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
-/* Notes where the block's extents went, with their checksums. */
+/* Notes where the block's extents went, behind the headers that went with them, and their checksums. */
 static void note_extents(struct writer *w, const struct flight *flight)
 {
 	struct disk *disk = w->disk;
 	const struct block_label *label = ring_label(w->ring, flight->block);
-	const char *data = ring_data(w->ring, flight->block);
+	const char *data = session_block_data(w->session, flight->block);
+	uint64_t file_offset =
+		flight->file_offset + flight->bytes - ring_bytes(w->ring, flight->block);
 
 	for (uint32_t i = 0; i < label->extent_count; i++) {
 		const struct extent *extent = &label->extents[i];
 		struct segment at = {
 			.file_number = outbox_file_number(flight->file),
 			.file_base = outbox_file_base(flight->file),
-			.file_offset = flight->file_offset + extent->at,
+			.file_offset = file_offset + extent->at,
 			.bytes = extent->bytes,
 			.stream_offset = extent->stream_offset,
 			.utc_ns = extent->utc_ns,
@@ -363,19 +365,20 @@ static bool is_crowded(const struct writer *w)
 static bool count_write(struct writer *w, struct flight *flight)
 {
 	struct disk *disk = w->disk;
+	size_t bytes = ring_bytes(w->ring, flight->block); /* of the stream */
 
 	if (flight->is_counted)
 		return true;
 	if (is_crowded(w))
 		return false;
 	disk_note_write(disk, flight->started_ns, flight->ended_ns, flight->bytes, flight->file_offset);
-	account_add(&disk->accepted_bytes, flight->bytes);
+	account_add(&disk->accepted_bytes, bytes);
 	outbox_accept(flight);
 	w->accepted_file = flight->file;
 	if (flight->file)
 		note_extents(w, flight);
 	else
-		atomic_fetch_add_explicit(&disk->durable_bytes, flight->bytes, memory_order_relaxed);
+		atomic_fetch_add_explicit(&disk->durable_bytes, bytes, memory_order_relaxed);
 	flight->is_counted = true;
 	return true;
 }
@@ -429,6 +432,24 @@ bool writer_retire(struct writer *w)
 
 /* ---- writing ---- */
 
+/* Where in its file the block goes: as the reader has it, or to the end of whatever this disk has. */
+static uint64_t place_of(const struct writer *w, const struct block_label *label)
+{
+	const struct outbox_file *open = outbox_open_file(w->outbox);
+
+	if (!w->session->plan.is_appended)
+		return label->file_offset;
+	return open ? outbox_file_given(open) : 0;
+}
+
+/* How much of what stands in front of a block's data is written with them. */
+static size_t head_of(const struct writer *w, const struct outbox_file *file)
+{
+	if (!file || w->session->plan.head_bytes == 0)
+		return 0;
+	return MARK6_BLOCK_HEADER_BYTES + (outbox_file_given(file) == 0 ? MARK6_FILE_HEADER_BYTES : 0);
+}
+
 /* A piece of another file was rescued to us in between: the one that is open ends here. */
 static bool end_other_file(struct writer *w, uint64_t number, uint64_t offset)
 {
@@ -448,18 +469,23 @@ static bool write_block(struct writer *w)
 	uint32_t block = w->block;
 	const struct block_label *label = ring_label(w->ring, block);
 	uint64_t number = label->file_number | (w->is_second ? LAYOUT_SECOND : 0);
+	char *data = session_block_data(w->session, block);
 	struct outbox_file *file = NULL;
 	struct flight *flight;
+	size_t head;
 
 	if (w->disk->target.kind == TARGET_DIRECTORY) {
-		if (!end_other_file(w, number, label->file_offset))
+		uint64_t offset = place_of(w, label);
+
+		if (!end_other_file(w, number, offset))
 			return false;
-		file = outbox_file(w->outbox, number, label->file_offset);
+		file = outbox_file(w->outbox, number, offset);
 		if (!file)
 			return false;
 	}
-	flight = outbox_write(w->outbox, file, block, ring_data(w->ring, block),
-			      ring_bytes(w->ring, block), ring_block_bytes(w->ring));
+	head = head_of(w, file);
+	flight = outbox_write(w->outbox, file, block, data - head,
+			      head + ring_bytes(w->ring, block), head + w->session->plan.data_bytes);
 	if (!flight)
 		return false;
 	if (file && flight->file_offset == 0)

@@ -7,13 +7,12 @@
 #	fault_disks                             mounts the disks: sick, which fails as it is told, and well1, well2
 #	fault_error EIO failed 2 vbs            a scene: the fault, how many disks, the layout
 #
-# LAYOUT is raw (one file; on several disks block by block in turn), rolled (raw, files of 7 MB) or vbs. The first of
+# LAYOUT is raw (one file; on several disks block by block in turn), rolled (raw, files of 7 MB), vbs or mark6. The first of
 # the disks is the sick one. Every scene records from the simulator and compares: exit status, outcome, state and
 # error of the disk, the account to the byte, the journals with the files, and the gathered stream with what the
 # simulator gave. With one disk what counts is a prompt end and that all is there that was promised; with several
 # that nothing is lost. Each also makes sure that its fault was met.
 fault_all=(write fsync fsyncdir fallocate create rename truncate unlink) # what hangs when a disk hangs
-fault_data='*.[r0-9]*'                                         # the files of a recording without its journal
 fault_bytes=50000001 # 2 s
 fault_long_bytes=150000001 # 6 s: time enough to do something when the journal has its first segment
 fault_rate=200
@@ -33,10 +32,13 @@ fault_disks() {
 
 # ---- a scene
 
-# scene WHAT DISKS LAYOUT: all is well and empty; sets name, disks, targets, to, fault_ring
+# scene WHAT DISKS LAYOUT: all is well and empty; sets name, disks, layout, targets, to, fault_ring, fault_data
 scene() {
 	local disk
-	disks=$2 name=${1//[^A-Za-z0-9]/_}_$3$2
+	disks=$2 layout=$3 name=${1//[^A-Za-z0-9]/_}_$3$2
+	is_within_reach=yes # the sick disk can cut off what others have written in its place
+	fault_data='*.[r0-9]*' # the files of a recording without its journal
+	[ "$layout" != mark6 ] || fault_data='*.vdif'
 	echo "$1, $2 disk(s), $3"
 	for disk in sick well1 well2; do
 		rig_fault_set $disk reset
@@ -54,6 +56,7 @@ scene() {
 		;;
 	rolled:*) to+=(--layout raw --file-size 7M --chunk 2Mi) ;;
 	vbs:*) to+=(--layout vbs --chunk 2Mi) ;;
+	mark6:*) to+=(--layout mark6 --packet-size 1 --chunk 2Mi) ;; # so that all of the stream is whole packets
 	*) rig_fail "scene: layout $3?" ;;
 	esac
 	met=$(faults_met)
@@ -158,6 +161,17 @@ nothing_lost() {
 	rig_fault_set sick reset 2>/dev/null
 	audit_targets="${targets[*]:${2-1}}" audit "$name" "${targets[@]}"
 	gathered_sim "$1" "$name" "${targets[@]}"
+	blocks_are_whole
+}
+
+# blocks_are_whole [-c] [-t]: of layout mark6, by the files alone: each number once, and nothing behind the last whole block
+blocks_are_whole() {
+	[ "$layout" = mark6 ] && [ "$is_within_reach" = yes ] || return 0
+	local target files=()
+	for target in "${targets[@]}"; do
+		[ ! -e "$target/$name.vdif" ] || files+=("$target/$name.vdif")
+	done
+	"$TOOLS/tool_mark6" "$@" -f 0 -p 1 "${files[@]}" >"$RIG/blocks" || rig_fail "the files are not what their readers want"
 }
 
 # degraded BYTES: a disk was lost and nothing else
@@ -178,6 +192,7 @@ complete() {
 # A recording that broke off: what its journal calls durable is there and right, and no more than the report says.
 promises_kept() {
 	local durable journal
+	blocks_are_whole -c -t
 	journal=$(journal_of "$name" "${targets[0]}")
 	rig_fault_set sick reset 2>/dev/null
 	if tail -n 1 "$journal" | grep -q '"type":"end"'; then # the journal was not hit
@@ -319,6 +334,7 @@ gone_or_degraded() {
 fault_gone() {
 	local error='Transport endpoint is not connected|Software caused connection abort'
 	scene gone "$1" "$2"
+	is_within_reach=no
 	start -s sim: -r $fault_rate "${fault_ring[@]}" -n $fault_long_bytes
 	until_segments 1
 	rig_fault_kill sick
@@ -333,6 +349,7 @@ fault_gone() {
 fault_shutdown() {
 	rig_need loop mkfs.xfs xfs_io
 	scene shutdown "$1" "$2"
+	is_within_reach=no
 	[ -n "${rig_device[block]-}" ] || rig_disk block 350 xfs
 	rm -rf "$RIG/block"/*
 	targets[0]=$RIG/block to[0]=--target=$RIG/block
@@ -499,6 +516,7 @@ let_go() {
 # stuck BYTES: another disk has what the stuck one held; the report stands while the write is still held
 stuck() {
 	is_holding || rig_fail "the write came back before the report"
+	is_within_reach=no
 	has_event disk-stuck
 	sick_is stuck .
 	let_go

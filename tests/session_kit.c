@@ -43,6 +43,8 @@ struct tally {
 	struct piece *pieces;
 	size_t piece_count;
 	uint64_t written, gaps[GAP_CAUSE_COUNT];
+	uint8_t *numbers; /* layout mark6: how often each block number was seen */
+	uint32_t number_end, number_count;
 };
 
 static void die(const char *what)
@@ -219,6 +221,14 @@ static bool is_good(const struct kit *kit, unsigned disk)
 	return atomic_load(&kit->session->disks[disk].state) == DISK_OK;
 }
 
+static bool is_all_good(const struct kit *kit)
+{
+	for (unsigned i = 0; i < kit->disk_count; i++)
+		if (!is_good(kit, i))
+			return false;
+	return true;
+}
+
 /* All good disks have the same lines; the longest journal counts. */
 static bool read_journals(struct tally *tally)
 {
@@ -390,7 +400,8 @@ static bool take_lines(struct tally *tally)
 static bool check_tiles(struct tally *tally)
 {
 	const struct account *account = &tally->kit->session->account;
-	uint64_t at = 0, end = account_stream_bytes(account) - account_get(&account->discarded_bytes);
+	uint64_t at = 0, end = account_stream_bytes(account) - account_get(&account->discarded_bytes) +
+			       account->gap_bytes[GAP_DISCARDED];
 
 	if (tally->kit->session->plan.has_second)
 		return true; /* count_copies() has looked at each byte */
@@ -422,10 +433,14 @@ static bool check_account(struct tally *tally)
 		[GAP_SOURCE] = account_get(&account->source_lost_bytes),
 		[GAP_DISK] = sum.disk_bytes,
 		[GAP_ABORTED] = sum.aborted_bytes,
+		/* what was discarded behind the end is no gap */
+		[GAP_DISCARDED] = account->gap_bytes[GAP_DISCARDED],
 	};
 
 	if (!account_check(account, &sum, tally->kit->error, sizeof(tally->kit->error)))
 		return false;
+	if (account->gap_bytes[GAP_DISCARDED] > account_get(&account->discarded_bytes))
+		return wrong(tally, "gaps of more bytes than were discarded");
 	if (session->error[0])
 		return wrong(tally, "the session says: %s", session->error);
 	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
@@ -598,6 +613,88 @@ static bool walk(struct tally *tally, unsigned disk, const char *below,
 	return is_right;
 }
 
+/* ---- layout mark6 ---- */
+
+#define NUMBERS_MAX (UINT32_C(1) << 20)
+
+static bool note_number(struct tally *tally, const char *file, uint32_t block_number)
+{
+	if (!tally->numbers)
+		tally->numbers = calloc(NUMBERS_MAX, sizeof(tally->numbers[0]));
+	if (!tally->numbers)
+		die("calloc");
+	if (block_number >= NUMBERS_MAX || tally->numbers[block_number]++)
+		return wrong(tally, "block %" PRIu32 " of %s is there twice", block_number, file);
+	tally->number_count++;
+	if (block_number >= tally->number_end)
+		tally->number_end = block_number + 1;
+	return true;
+}
+
+static bool read_at(int fd, void *to, size_t bytes, uint64_t offset)
+{
+	return pread(fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+/* A header, then whole blocks up to the end. What is not safe on a failed disk may be anything. */
+static bool check_blocks(struct tally *tally, int fd, const char *file, uint64_t bytes, bool may_end)
+{
+	const struct layout_plan *plan = &tally->kit->session->plan;
+	unsigned char buf[MARK6_FILE_HEADER_BYTES];
+	struct mark6_file_header header;
+	uint64_t at = MARK6_FILE_HEADER_BYTES;
+
+	if (!read_at(fd, buf, sizeof(buf), 0) || !mark6_get_file_header(buf, &header) ||
+	    header.format != plan->packet_format || header.packet_bytes != plan->packet_bytes ||
+	    header.block_bytes != plan->data_bytes + MARK6_BLOCK_HEADER_BYTES)
+		return may_end || wrong(tally, "%s has a wrong file header", file);
+	while (at < bytes) {
+		struct mark6_block_header block;
+
+		if (!read_at(fd, buf, MARK6_BLOCK_HEADER_BYTES, at) ||
+		    !mark6_get_block_header(buf, &header, &block) || at + block.bytes > bytes)
+			return may_end || wrong(tally, "%s has no whole block at %" PRIu64, file, at);
+		if (!note_number(tally, file, block.number))
+			return false;
+		at += block.bytes;
+	}
+	return true;
+}
+
+static bool check_mark6_file(struct tally *tally, unsigned disk, const char *file, off_t bytes)
+{
+	char path[512];
+	bool is_right;
+	int fd;
+
+	if (atomic_load(&tally->kit->session->disks[disk].state) == DISK_STUCK)
+		return true; /* it has not been able to cut off what others have */
+	snprintf(path, sizeof(path), "%s/%s", tally->kit->targets[disk], file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is_right = fd >= 0 ?
+			   check_blocks(tally, fd, file, (uint64_t)bytes, !is_good(tally->kit, disk)) :
+			   wrong(tally, "%s can't be opened", path);
+	if (fd >= 0)
+		close(fd);
+	return is_right;
+}
+
+/* Each number once, and, unless blocks were lost, none missing. */
+static bool check_mark6(struct tally *tally)
+{
+	const uint64_t *lost = tally->gaps;
+
+	for (unsigned i = 0; i < tally->kit->disk_count; i++)
+		if (!walk(tally, i, "", check_mark6_file))
+			return false;
+	return tally->number_count == tally->number_end || lost[GAP_DISK] || lost[GAP_ABORTED] ||
+	       !is_all_good(tally->kit) ||
+	       wrong(tally, "of %" PRIu32 " block numbers there are %" PRIu32, tally->number_end,
+		     tally->number_count);
+}
+
+/* ---- files ---- */
+
 static bool check_file(struct tally *tally, unsigned disk, const char *file, off_t bytes)
 {
 	if (ends_with(file, JOURNAL_PART_SUFFIX))
@@ -617,6 +714,8 @@ static bool check_content(struct tally *tally)
 			return false;
 	if (tally->kit->session->plan.has_parity && !check_rows(tally))
 		return false;
+	if (tally->kit->session->plan.is_appended)
+		return check_mark6(tally);
 	for (unsigned i = 0; i < tally->kit->disk_count; i++)
 		if (!walk(tally, i, "", check_file))
 			return false;
@@ -632,6 +731,7 @@ const char *kit_check(struct kit *kit)
 	is_right = check_account(&tally) && read_journals(&tally) && take_lines(&tally) &&
 		   check_tiles(&tally) && check_sums(&tally) && check_content(&tally);
 	free(tally.pieces);
+	free(tally.numbers);
 	json_decref(tally.lines);
 	return is_right ? NULL : kit->error;
 }

@@ -117,10 +117,14 @@ static const struct sink_io bad_io = {
 static void draw_shape(unsigned disk_count)
 {
 	struct session_config *config = &kit.config;
-	unsigned shape = (unsigned)chance(disk_count > 1 ? 7 : 3);
+	unsigned shape = (unsigned)chance(disk_count > 1 ? 9 : 4);
 
-	config->layout = shape < 2 ? LAYOUT_VBS : LAYOUT_RAW;
-	config->stripe = disk_count > 1 && shape >= 1 && shape <= 4 ? STRIPE_ROUND : STRIPE_ANY;
+	if (disk_count == 1 && shape == 3)
+		shape = 7;
+	config->layout = shape < 2 ? LAYOUT_VBS : shape < 7 ? LAYOUT_RAW : LAYOUT_MARK6;
+	config->packet_bytes = 1 + chance(1000);
+	config->stripe = disk_count > 1 && shape >= 1 && (shape <= 4 || shape == 8) ? STRIPE_ROUND :
+										      STRIPE_ANY;
 	config->unit_bytes = shape == 4 ? 5000 : 0;
 	if (shape == 3 || shape == 5 || (shape == 2 && disk_count == 1))
 		config->file_bytes = 100000; /* several runs */

@@ -55,6 +55,10 @@ static void choose_shape(struct kit *kit)
 	config->layout = is_one_in(2) ? LAYOUT_VBS : LAYOUT_RAW;
 	config->stripe = is_one_in(2) ? STRIPE_ROUND : STRIPE_ANY;
 	config->block_bytes = KIT_BLOCK << chance(5);
+	if (is_one_in(4)) {
+		config->layout = LAYOUT_MARK6;
+		config->packet_bytes = 1 + chance(config->block_bytes / 2);
+	}
 	config->ring_bytes = 4 * kit->disk_count * chunk_blocks * config->block_bytes;
 	if (kit->disk_count > 1 && is_one_in(2)) { /* as little ring as may be */
 		config->chunk_bytes = chunk_blocks * config->block_bytes;
@@ -128,7 +132,7 @@ static const char *judge(struct kit *kit, bool is_free, bool is_aborted)
 		return error;
 	if (!is_free)
 		return "a thread was left behind";
-	if (is_usable && sum.disk_bytes > 0)
+	if (is_usable && sum.disk_bytes > 0 && !is_aborted) /* then nobody takes over */
 		return "bytes were lost with a disk while another was left";
 	if (!is_aborted && sum.aborted_bytes > 0)
 		return "bytes were aborted without an abort";

@@ -293,6 +293,24 @@ static void an_end_line_that_contradicts_itself_is_said(void **state)
 	assert_non_null(strstr(sentences, "is not received_bytes 9000 + source_lost_bytes 0"));
 }
 
+/* Within the stream it has gaps; behind its end it has none, and nobody looks for it. */
+static void what_is_discarded_behind_the_end_is_no_gap(void **state)
+{
+	const char *journal = begin_raw();
+	char sentences[8192];
+	struct recording *recording;
+
+	(void)state;
+	made_gap(journal, 2 * CHUNK, 30, "source");
+	made_gap(journal, 2 * CHUNK + 30, 70, "discarded");
+	made_append(journal,
+		   "{\"type\":\"end\",\"stream_bytes\":10104,\"received_bytes\":10074,\"source_lost_bytes\":30,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":74,\"aborted_bytes\":0}\n");
+	assert_int_equal(account(sentences), 0);
+	recording = open_ok(made_path("d1/scan"));
+	assert_int_equal(recording_info(recording)->stream_bytes, 2 * CHUNK + 100);
+	recording_free(recording);
+}
+
 static void totals_that_are_not_there_are_not_missed(void **state)
 {
 	const char *journal = begin_raw();
@@ -410,6 +428,7 @@ int main(void)
 		CASE(each_total_that_does_not_come_out_is_said),
 		CASE(holes_and_doubled_gaps_are_said),
 		CASE(an_end_line_that_contradicts_itself_is_said),
+		CASE(what_is_discarded_behind_the_end_is_no_gap),
 		CASE(totals_that_are_not_there_are_not_missed),
 		CASE(journals_are_told_apart),
 		CASE(a_file_that_is_open_for_writing_makes_it_busy),

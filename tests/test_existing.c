@@ -91,7 +91,8 @@ static void files_of_a_recording_are_found_one_by_one(void **state)
 		"scan.000000.part",   "scan.12345678",       "scan.0",
 		"scan.000001@77",     "scan.000001@77.part", "x-1-y",
 		"x-000123-y",         "x-1-y.part",          "x-1-y@5",
-		"x-1-y@5.part",
+		"x-1-y@5.part",       "scan.vdif",           "scan.m5b",
+		"scan.mark6",
 	};
 
 	(void)state;
@@ -118,6 +119,7 @@ static void files_of_others_are_not(void **state)
 		"x--y",           "x-1-",           "x-1-yy",
 		"ax-1-y",         "x-a-y",          "other.000000",
 		"scan.txt",       "Scan.raw",       ".scan.raw",
+		"scan.vdif@5",    "scan.vdif.part", "scan.mark6x",
 	};
 
 	(void)state;

@@ -52,6 +52,8 @@ static size_t piece_count;
 static struct file *files;
 static size_t file_count;
 static struct writer writers[KIT_DISKS + 1]; /* the last one for the rescue queue */
+static uint64_t whole_bytes;                 /* of what fill() gave: in whole packets */
+static uint64_t block_count;                 /* taken */
 static uint64_t chance_state = 1;
 
 static uint64_t chance(uint64_t below)
@@ -80,6 +82,7 @@ static void begin(unsigned disk_count)
 {
 	kit_open(&kit, disk_count);
 	piece_count = file_count = 0;
+	block_count = 0;
 	for (unsigned i = 0; i <= KIT_DISKS; i++)
 		writers[i] = (struct writer){ .first = RING_NONE, .last = RING_NONE };
 }
@@ -113,10 +116,11 @@ static struct file *file_of(uint32_t queue, uint64_t number)
 /* What the reader says of the checksum is true of the bytes as they lie in the file. */
 static void check_sum(struct file *file, const struct extent *extent, const char *bytes)
 {
-	if (!kit.session->has_sums) {
-		assert_int_equal(extent->sum, SUM_OURS);
+	if (extent->sum == SUM_OURS) { /* or its end was torn off */
+		assert_true(!kit.session->has_sums || kit.session->plan.packet_bytes > 1);
 		return;
 	}
+	assert_true(kit.session->has_sums);
 	if (!file->sum)
 		file->sum = XXH3_createState();
 	if (extent->sum == SUM_STARTS) {
@@ -132,32 +136,57 @@ static void check_sum(struct file *file, const struct extent *extent, const char
 	assert_int_equal(extent->xxh3, XXH3_64bits_digest(file->sum));
 }
 
+/* The headers in front of a block tell the truth. Return: its number. */
+static uint64_t check_headers(uint32_t block)
+{
+	const struct layout_plan *plan = &kit.session->plan;
+	const char *header = session_block_data(kit.session, block) - MARK6_BLOCK_HEADER_BYTES;
+	struct mark6_file_header file_header;
+	struct mark6_block_header block_header;
+
+	assert_true(mark6_get_file_header(header - MARK6_FILE_HEADER_BYTES, &file_header));
+	assert_int_equal(file_header.block_bytes, plan->data_bytes + MARK6_BLOCK_HEADER_BYTES);
+	assert_int_equal(file_header.format, plan->packet_format);
+	assert_int_equal(file_header.packet_bytes, plan->packet_bytes);
+	assert_true(mark6_get_block_header(header, &file_header, &block_header));
+	assert_int_equal(block_header.bytes,
+			 ring_bytes(kit.session->ring, block) + MARK6_BLOCK_HEADER_BYTES);
+	return block_header.number;
+}
+
 static void take_block(uint32_t queue, uint32_t block)
 {
+	const struct layout_plan *plan = &kit.session->plan;
 	struct ring *ring = kit.session->ring;
 	const struct block_label *label = ring_label(ring, block);
-	const char *data = ring_data(ring, block);
+	const char *data = session_block_data(kit.session, block);
 	struct file *file = file_of(queue, label->file_number);
+	uint64_t number = label->file_number;
 	uint32_t at = 0;
 
-	assert_int_equal(label->file_offset, file->bytes);
+	if (plan->is_appended)
+		number = check_headers(block);
+	else
+		assert_int_equal(label->file_offset, file->bytes);
 	assert_false(file->has_ended);
-	assert_in_range(label->extent_count, 1, kit.session->plan.extent_max);
+	block_count++;
+	assert_in_range(label->extent_count, 1, plan->extent_max);
 	for (uint32_t i = 0; i < label->extent_count; i++) {
 		const struct extent *extent = &label->extents[i];
 
 		assert_int_equal(extent->at, at);
 		assert_true(extent->bytes > 0);
-		assert_int_equal(extent->utc_ns, extent->stream_offset); /* as fill() has it: also behind a gap */
+		/* as fill() has it: also behind a gap; without a rate what is torn there takes no time */
+		assert_in_range(extent->stream_offset - (uint64_t)extent->utc_ns, 0,
+				plan->packet_bytes ? plan->packet_bytes - 1 : 0);
 		at += extent->bytes;
 		assert_int_equal(
 			sim_verify(data + extent->at, extent->bytes, extent->stream_offset, SEED),
 			extent->bytes);
 		check_sum(file, extent, data + extent->at);
 		assert_true(piece_count < PIECES_MAX);
-		pieces[piece_count++] =
-			(struct piece){ extent->stream_offset, extent->bytes, queue,
-					label->file_number, label->file_offset + extent->at };
+		pieces[piece_count++] = (struct piece){ extent->stream_offset, extent->bytes, queue,
+							number, label->file_offset + extent->at };
 	}
 	assert_int_equal(at, ring_bytes(ring, block));
 	file->bytes += at;
@@ -226,11 +255,22 @@ struct stream {
 	bool is_lazy; /* writers work only when the ring is full */
 };
 
+/* Whole packets of a stretch of the stream without a gap. */
+static uint64_t whole_packets(uint64_t from, uint64_t end)
+{
+	uint64_t packet = kit.session->plan.packet_bytes ? kit.session->plan.packet_bytes : 1;
+	uint64_t first = (from + packet - 1) / packet * packet, last = end / packet * packet;
+
+	return last > first ? last - first : 0;
+}
+
 static uint64_t fill(const struct stream *stream)
 {
 	struct lanes *lanes = kit.session->lanes;
-	uint64_t position = 0, lost = 0;
+	uint64_t position = 0, lost = 0, from = 0;
 	unsigned full_count = 0;
+
+	whole_bytes = 0;
 
 	while (position < stream->bytes) {
 		void *data;
@@ -249,8 +289,10 @@ static uint64_t fill(const struct stream *stream)
 		if (stream->loss_one_in && chance(stream->loss_one_in) == 0) {
 			uint64_t loss = 1 + chance(5000);
 
+			whole_bytes += whole_packets(from, position);
 			lost += loss;
 			position += loss;
+			from = position;
 			if (room > stream->bytes - position || position >= stream->bytes)
 				room = 1;
 		}
@@ -260,6 +302,7 @@ static uint64_t fill(const struct stream *stream)
 		if (!stream->is_lazy)
 			empty();
 	}
+	whole_bytes += whole_packets(from, position);
 	lanes_finish(lanes);
 	empty();
 	assert_int_equal(ring_free_count(kit.session->ring), ring_block_count(kit.session->ring));
@@ -488,6 +531,89 @@ static void units_of_any_size_in_turn_are_whole(void **state)
 	}
 }
 
+/* Whole packets, in blocks whose numbers are the order of the stream; none is left out: each has a piece at least. */
+static void check_numbers(uint64_t packet)
+{
+	uint64_t expected = 0;
+
+	for (size_t i = 0; i < piece_count; i++) {
+		assert_int_equal(pieces[i].stream_offset % packet, 0);
+		assert_int_equal(pieces[i].bytes % packet, 0);
+		if (i && pieces[i].file_number != pieces[i - 1].file_number)
+			expected++;
+		assert_int_equal(pieces[i].file_number, expected);
+	}
+	assert_int_equal(piece_count ? expected + 1 : 0, block_count);
+}
+
+static void number_blocks(unsigned disks, enum stripe_policy stripe, uint64_t packet,
+			  const struct stream *stream)
+{
+	uint64_t received;
+
+	begin(disks);
+	kit.config.layout = LAYOUT_MARK6;
+	kit.config.packet_bytes = packet;
+	kit.config.stripe = stripe;
+	arm();
+	received = fill(stream);
+	assert_whole(whole_bytes);
+	assert_int_equal(account_get(&kit.session->account.discarded_bytes), received - whole_bytes);
+	check_numbers(packet);
+	end();
+}
+
+static void numbered_blocks_have_every_packet_that_came_whole(void **state)
+{
+	static const uint64_t packets[] = { 1, 24, 1000, KIT_BLOCK - 64 };
+
+	(void)state;
+	for (unsigned disks = 1; disks < KIT_DISKS; disks += 2)
+		for (size_t s = 0; s < STREAM_COUNT; s++)
+			for (unsigned turn = 0; turn < 8; turn++)
+				number_blocks(disks, turn % 2 ? STRIPE_ROUND : STRIPE_ANY,
+					      packets[turn / 2], &streams[s]);
+}
+
+/* Only what lies in front of something that came later has a gap. */
+static void what_is_torn_at_the_end_is_told_and_no_gap(void **state)
+{
+	(void)state;
+	for (unsigned is_lost = 0; is_lost < 2; is_lost++) {
+		struct account *account;
+		uint64_t bytes = 3 * KIT_BLOCK + 70;
+		void *data;
+
+		begin(1);
+		kit.config.layout = LAYOUT_MARK6;
+		kit.config.packet_bytes = 100;
+		arm();
+		account = &kit.session->account;
+		for (uint64_t position = 0, room; position < bytes; position += room) {
+			room = lanes_room(kit.session->lanes, &data);
+			room = room < bytes - position ? room : bytes - position;
+			sim_fill(data, room, position, SEED);
+			lanes_filled(kit.session->lanes, room, position, (int64_t)position);
+			account_add(&account->received_bytes, room);
+			empty();
+		}
+		if (is_lost) /* behind it, as the reader counts it */
+			account_add(&account->source_lost_bytes, 10);
+		else /* a limit was reached */
+			account_add(&account->received_bytes, 5);
+		account_add(&account->discarded_bytes, is_lost ? 0 : 5);
+		lanes_finish(kit.session->lanes);
+		empty();
+		assert_whole(bytes / 100 * 100);
+		assert_int_equal(account_get(&account->discarded_bytes),
+				 bytes % 100 + (is_lost ? 0 : 5));
+		assert_int_equal(account->gap_bytes[GAP_DISCARDED], is_lost ? bytes % 100 : 0);
+		assert_int_equal(kit.session->warning_count, 1 + !is_lost);
+		assert_non_null(strstr(kit.session->warnings[0], "does not begin with a packet"));
+		end();
+	}
+}
+
 static void nobody_free_means_whoever_comes_first(void **state)
 {
 	struct stream stream = { .bytes = 100000 };
@@ -597,6 +723,8 @@ int main(void)
 		cmocka_unit_test(blocks_in_turn_are_where_they_are_located),
 		cmocka_unit_test(small_units_over_directories_are_where_wr_put_them),
 		cmocka_unit_test(units_of_any_size_in_turn_are_whole),
+		cmocka_unit_test(numbered_blocks_have_every_packet_that_came_whole),
+		cmocka_unit_test(what_is_torn_at_the_end_is_told_and_no_gap),
 		cmocka_unit_test(nobody_free_means_whoever_comes_first),
 		cmocka_unit_test(a_failed_disk_gets_no_more_files),
 		cmocka_unit_test(a_full_ring_in_which_all_wait_ends_the_runs),

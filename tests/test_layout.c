@@ -339,6 +339,157 @@ static void the_longest_name_is_never_cut(void **state)
 	assert_string_equal(made, expected);
 }
 
+/* ---- mark6 ---- */
+
+static struct layout_request mark6(unsigned disk_count, uint64_t ring_bytes, uint64_t packet_bytes)
+{
+	return (struct layout_request){ .kind = LAYOUT_MARK6,
+					.disk_count = disk_count,
+					.ring_bytes = ring_bytes,
+					.packet_bytes = packet_bytes };
+}
+
+/* 10000000 bytes with their header, as Mark6 itself has them, where the ring is large enough. */
+static void mark6_blocks_are_as_many_whole_packets_as_mark6_has_in_one(void **state)
+{
+	static const struct {
+		uint64_t packet, data;
+	} cases[] = { { 8032, 1245 * 8032 },  { 5032, 1987 * 5032 }, { 8224, 1215 * 8224 },
+		      { 10016, 998 * 10016 }, { 1000, 9999 * 1000 }, { 10000000, 10000000 },
+		      { 9999992, 9999992 },   { 1, 9999992 },        { 30000000, 30000000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (unsigned disks = 1; disks <= 8; disks++) {
+			struct layout_request request = mark6(disks, GI, cases[i].packet);
+			struct layout_plan plan = plan_of(&request);
+
+			assert_int_equal(plan.data_bytes, cases[i].data);
+			assert_int_equal(plan.packet_bytes, cases[i].packet);
+			assert_int_equal(plan.block_bytes % 4096, 0);
+			assert_true(plan.head_bytes + plan.data_bytes <= plan.block_bytes);
+			assert_true(plan.block_bytes - plan.head_bytes - plan.data_bytes < 4096);
+			assert_true(plan.head_bytes >=
+				    MARK6_FILE_HEADER_BYTES + MARK6_BLOCK_HEADER_BYTES);
+			assert_int_equal(plan.head_bytes % 64, 0);
+		}
+	}
+}
+
+static void mark6_blocks_leave_room_for_others_in_a_small_ring(void **state)
+{
+	(void)state;
+	for (unsigned disks = 1; disks <= 64; disks++) {
+		for (uint64_t ring = 16 * MI; ring <= 4 * GI; ring *= 2) {
+			struct layout_request request = mark6(disks, ring, 8032);
+			struct layout_plan plan = plan_of(&request);
+
+			assert_true(plan.data_bytes > 0);
+			assert_int_equal(plan.data_bytes % 8032, 0);
+			assert_true(plan.data_bytes + 8 <= MARK6_BLOCK_BYTES_CLASSIC);
+			assert_true(plan.block_count >= 4 * disks && plan.block_count >= 16);
+			assert_true(disks == 1 || plan.chunk_bytes * (disks + 1) <= plan.ring_bytes);
+		}
+	}
+}
+
+static void a_given_mark6_block_has_what_fits_behind_its_headers(void **state)
+{
+	struct layout_request request = mark6(2, 256 * MI, 8032);
+
+	(void)state;
+	request.block_bytes = 65536;
+	assert_int_equal(plan_of(&request).block_bytes, 65536);
+	assert_int_equal(plan_of(&request).data_bytes, 8 * 8032);
+	request.frame_bytes = 8032; /* the block is no multiple of it here */
+	assert_int_equal(plan_of(&request).block_bytes, 65536);
+	request.packet_bytes = 4096 - 64; /* exactly one */
+	request.block_bytes = 4096;
+	assert_int_equal(plan_of(&request).data_bytes, 4032);
+	request.packet_bytes++;
+	assert_refused(&request, "holds no packet of 4033 bytes");
+}
+
+static void mark6_files_go_on_and_each_run_finds_its_disk(void **state)
+{
+	struct layout_request request = mark6(3, 256 * MI, 8032);
+	struct layout_plan plan = plan_of(&request);
+
+	(void)state;
+	assert_true(plan.is_appended && plan.is_held && !plan.is_run_a_file);
+	assert_int_equal(plan.file_bytes, 0);
+	assert_int_equal(plan.unit_bytes, 0);
+	assert_true(plan.run_bytes > 0 && plan.run_bytes == plan.chunk_bytes);
+	request.stripe = STRIPE_ROUND;
+	plan = plan_of(&request);
+	assert_int_equal(plan.unit_bytes, plan.data_bytes);
+	request.disk_count = 1;
+	plan = plan_of(&request);
+	assert_true(plan.is_appended && !plan.is_held);
+	assert_int_equal(plan.unit_bytes, 0);
+	assert_int_equal(plan.run_bytes, 0); /* each block */
+}
+
+static void what_does_not_go_with_mark6_is_refused(void **state)
+{
+	struct layout_request request = mark6(2, 256 * MI, 0);
+
+	(void)state;
+	request.frame_bytes = 8032; /* whose default that is decides who asks */
+	assert_refused(&request, "--packet-size");
+	request.packet_bytes = 8032;
+	request.file_bytes = GI;
+	assert_refused(&request, "--file-size");
+	request.file_bytes = 0;
+	request.unit_bytes = MI;
+	assert_refused(&request, "--unit");
+	request.unit_bytes = 0;
+	request.copies = 2;
+	assert_refused(&request, "not with layout mark6");
+	request.copies = 0;
+	request.has_parity = true;
+	request.disk_count = 3;
+	assert_refused(&request, "only with layout raw");
+	request.has_parity = false;
+	request.chunk_bytes = 200 * MI;
+	assert_refused(&request, "don't fit into a ring");
+}
+
+/* A stream has no files, and so no headers. */
+static void without_files_mark6_is_nothing_special(void **state)
+{
+	struct layout_request request = mark6(1, 256 * MI, 0);
+	struct layout_plan plan;
+
+	(void)state;
+	request.is_stream = true;
+	plan = plan_of(&request);
+	assert_false(plan.is_appended);
+	assert_int_equal(plan.head_bytes, 0);
+	assert_int_equal(plan.packet_bytes, 0);
+	assert_int_equal(plan.data_bytes, plan.block_bytes);
+}
+
+static void mark6_files_are_named_by_their_format(void **state)
+{
+	struct layout_plan plan = { .kind = LAYOUT_MARK6, .is_appended = true, .is_held = true };
+	char template[LAYOUT_NAME_LEN], name[LAYOUT_NAME_LEN];
+
+	(void)state;
+	layout_default_template(template, &plan, "50%d");
+	layout_file_name(name, template, 0, 0);
+	assert_string_equal(name, "50%d.vdif");
+	plan.packet_format = MARK6_MARK5B;
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.m5b");
+	plan.packet_format = MARK6_UNKNOWN;
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.mark6");
+	assert_string_equal(layout_kind_name(LAYOUT_RAW), "raw");
+	assert_string_equal(layout_kind_name(LAYOUT_VBS), "vbs");
+	assert_string_equal(layout_kind_name(LAYOUT_MARK6), "mark6");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +506,13 @@ int main(void)
 		cmocka_unit_test(files_are_named_as_their_readers_expect),
 		cmocka_unit_test(files_of_several_targets_always_have_a_number),
 		cmocka_unit_test(the_longest_name_is_never_cut),
+		cmocka_unit_test(mark6_blocks_are_as_many_whole_packets_as_mark6_has_in_one),
+		cmocka_unit_test(mark6_blocks_leave_room_for_others_in_a_small_ring),
+		cmocka_unit_test(a_given_mark6_block_has_what_fits_behind_its_headers),
+		cmocka_unit_test(mark6_files_go_on_and_each_run_finds_its_disk),
+		cmocka_unit_test(what_does_not_go_with_mark6_is_refused),
+		cmocka_unit_test(without_files_mark6_is_nothing_special),
+		cmocka_unit_test(mark6_files_are_named_by_their_format),
 	};
 
 	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);

@@ -163,6 +163,14 @@ static void the_rest_follows_from_what_was_given(void **state)
 	assert_parsed("-s sim: -o /a --layout vbs");
 	options_complete(&options);
 	assert_int_equal(options.session.layout, LAYOUT_VBS);
+	assert_parsed("-s sim: -o /a -o /b --layout mark6 --packet-size 10016 --packet-format mark5b");
+	options_complete(&options);
+	assert_int_equal(options.session.layout, LAYOUT_MARK6);
+	assert_int_equal(options.session.packet_bytes, 10016);
+	assert_int_equal(options.session.packet_format, MARK6_MARK5B);
+	assert_parsed("-s sim: -o /a --layout mark6");
+	assert_int_equal(options.session.packet_bytes, 0);
+	assert_int_equal(options.session.packet_format, MARK6_VDIF);
 }
 
 static void the_last_of_two_counts(void **state)

@@ -192,7 +192,7 @@ static void check_segment(struct audit *audit, const json_t *segment)
 
 static void check_gap(struct audit *audit, const json_t *gap)
 {
-	static const char *const causes[] = { "overflow", "source", "disk", "aborted" };
+	static const char *const causes[] = { "overflow", "source", "disk", "aborted", "discarded" };
 	const char *cause = NULL;
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
@@ -307,7 +307,8 @@ static void check_end(struct audit *audit, uint64_t position)
 	check_total(audit, "source_lost_bytes", sum_of(audit, "source"));
 	check_total(audit, "aborted_bytes", sum_of(audit, "aborted"));
 	check_total(audit, "stream_bytes",
-		    position + (uint64_t)number_of(audit->end, "discarded_bytes"));
+		    position + (uint64_t)number_of(audit->end, "discarded_bytes") -
+			    sum_of(audit, "discarded"));
 	if (number_of(audit->end, "stream_bytes") !=
 	    number_of(audit->end, "received_bytes") + number_of(audit->end, "source_lost_bytes"))
 		wrong(audit, "the end line: stream is not received + lost by the source");
@@ -327,7 +328,7 @@ static int run(struct audit *audit)
 	data = sum_of(audit, NULL);
 	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", position, data,
 	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") +
-		       sum_of(audit, "aborted"),
+		       sum_of(audit, "aborted") + sum_of(audit, "discarded"),
 	       audit->count);
 	return audit->is_false ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -508,7 +508,8 @@ int check_account(const struct history *history, void (*say)(void *context, cons
 	compare_total(&accounting, "source_lost_bytes", sums.gap_bytes[HISTORY_SOURCE]);
 	compare_total(&accounting, "disk_lost_bytes", sums.gap_bytes[HISTORY_DISK]);
 	compare_total(&accounting, "aborted_bytes", sums.gap_bytes[HISTORY_ABORTED]);
-	compare_total(&accounting, "stream_bytes", sums.stream_bytes + discarded);
+	compare_total(&accounting, "stream_bytes",
+		      sums.stream_bytes + discarded - sums.gap_bytes[HISTORY_DISCARDED]);
 	if (sums.hole_bytes)
 		tell(&accounting,
 		     "%" PRIu64 " bytes of the stream are neither in a segment nor in a gap",

@@ -228,10 +228,9 @@ static int read_segment(struct reading *reading, const json_t *line)
 static uint8_t cause_of(const char *word)
 {
 	static const char *const words[] = {
-		[HISTORY_OVERFLOW] = "overflow",
-		[HISTORY_SOURCE] = "source",
-		[HISTORY_DISK] = "disk",
-		[HISTORY_ABORTED] = "aborted",
+		[HISTORY_OVERFLOW] = "overflow",   [HISTORY_SOURCE] = "source",
+		[HISTORY_DISK] = "disk",           [HISTORY_ABORTED] = "aborted",
+		[HISTORY_DISCARDED] = "discarded",
 	};
 
 	for (unsigned i = 0; i < HISTORY_OTHER; i++)
@@ -289,13 +288,27 @@ static void read_event(struct history *history, const json_t *line)
 		history->targets[target].has_lost_journal = true;
 }
 
+/* Of what was discarded only what lies within the recording has gaps; the rest came behind it. */
+static uint64_t discarded_behind(const struct history *history, const json_t *end)
+{
+	uint64_t bytes;
+
+	if (!get_position(end, "discarded_bytes", &bytes))
+		return 0;
+	for (size_t i = 0; i < history->gap_count; i++)
+		if (history->gaps[i].cause == HISTORY_DISCARDED)
+			bytes -= history->gaps[i].bytes < bytes ? history->gaps[i].bytes : bytes;
+	return bytes;
+}
+
 static int read_end(struct reading *reading, json_t *line)
 {
 	struct history *history = reading->history;
-	uint64_t bytes;
+	uint64_t bytes, behind = discarded_behind(history, line);
 
 	if (!get_position(line, "stream_bytes", &bytes))
 		return -EBADMSG;
+	bytes -= behind < bytes ? behind : bytes;
 	json_decref(history->end);
 	history->end = json_incref(line);
 	history->end_bytes = bytes;

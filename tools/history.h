@@ -61,6 +61,7 @@ enum history_cause {
 	HISTORY_SOURCE,
 	HISTORY_DISK,
 	HISTORY_ABORTED,
+	HISTORY_DISCARDED,
 	HISTORY_OTHER, /* a word that is not known here */
 };
 
@@ -76,7 +77,7 @@ struct history {
 	char *name;    /* of the recording; a single file name */
 	json_t *start; /* the first line */
 	json_t *end;   /* the last line, NULL when there is none: cut short, or still running */
-	uint64_t end_bytes; /* stream_bytes of the end line */
+	uint64_t end_bytes; /* stream_bytes of the end line, without what was discarded behind the recording's end */
 
 	uint64_t valid_bytes; /* length of the part that is believed */
 	uint64_t valid_count; /* its lines */

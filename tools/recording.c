@@ -711,10 +711,10 @@ int recording_verify(const struct recording_piece *piece)
 const char *recording_cause_name(enum recording_cause cause)
 {
 	static const char *const names[] = {
-		[RECORDING_OVERFLOW] = "overflow", [RECORDING_SOURCE] = "source",
-		[RECORDING_DISK] = "disk",         [RECORDING_ABORTED] = "aborted",
-		[RECORDING_OTHER] = "other",       [RECORDING_MISSING] = "missing",
-		[RECORDING_UNKNOWN] = "unknown",
+		[RECORDING_OVERFLOW] = "overflow",   [RECORDING_SOURCE] = "source",
+		[RECORDING_DISK] = "disk",           [RECORDING_ABORTED] = "aborted",
+		[RECORDING_DISCARDED] = "discarded", [RECORDING_OTHER] = "other",
+		[RECORDING_MISSING] = "missing",     [RECORDING_UNKNOWN] = "unknown",
 	};
 
 	return names[cause];

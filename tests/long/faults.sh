@@ -20,13 +20,13 @@ all_faults() {
 	fault_sync "$@"
 	synchronous fault_short "$@"
 	synchronous fault_error ENOSPC full "$@"
-	fault_no_direct "$@"
+	[ "$2" = mark6 ] || fault_no_direct "$@" # which does not ask for it
 	fault_no_allocate "$@"
 	fault_pause 3 "$@"
 	(rig_need loop mkfs.xfs xfs_io) >/dev/null && fault_shutdown "$@"
 }
 
-for layout in raw rolled vbs; do
+for layout in raw rolled vbs mark6; do
 	for disks in 1 2 3; do
 		all_faults $disks $layout
 	done

@@ -8,7 +8,7 @@
 . "${0%/*}/../faults.sh"
 fault_disks
 
-for layout in raw rolled vbs; do
+for layout in raw rolled vbs mark6; do
 	for disks in 2 3; do
 		fault_stuck 8 $disks $layout
 		fault_hang $disks $layout
@@ -20,7 +20,7 @@ for layout in raw rolled vbs; do
 	with_timeout fault_hang_alone $layout
 	with_timeout fault_overflow 8 $layout
 done
-for layout in raw rolled vbs; do
+for layout in raw rolled vbs mark6; do
 	synchronous fault_stuck 8 2 $layout
 	synchronous fault_hang 2 $layout
 	synchronous fault_back 2 $layout
