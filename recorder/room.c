@@ -182,6 +182,7 @@ bool room_is_left(const struct session *session, uint32_t unput_run_count)
 	uint64_t wanted_runs = atomic_load_explicit(&session->run_count, memory_order_acquire) +
 			       (uint64_t)unput_run_count;
 	uint64_t runs = 0;
+	bool has_usable = false;
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
@@ -195,6 +196,7 @@ bool room_is_left(const struct session *session, uint32_t unput_run_count)
 		use = sum_use(disk);
 		if (!use.is_usable)
 			continue;
+		has_usable = true;
 		if (capacity == ROOM_UNKNOWN || is_wish_met(session, capacity))
 			return true;
 		if (run_bytes)
@@ -203,7 +205,7 @@ bool room_is_left(const struct session *session, uint32_t unput_run_count)
 			 use.disk_count * AHEAD_BLOCKS * session->plan.block_bytes)
 			return false;
 	}
-	return !run_bytes || runs >= wanted_runs;
+	return !run_bytes || runs >= wanted_runs || !has_usable; /* that is the end of it anyway */
 }
 
 void room_tell(struct session *session)
