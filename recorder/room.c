@@ -124,7 +124,7 @@ uint64_t room_run_bytes(const struct session *session)
 		return 0;
 	if (limit && limit < bytes) /* this one is shorter than a run */
 		bytes = limit;
-	return (bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
+	return bytes % LAYOUT_ALIGN ? bytes + LAYOUT_ALIGN - bytes % LAYOUT_ALIGN : bytes;
 }
 
 static uint64_t reserve_bytes(const struct session *session)
@@ -182,12 +182,13 @@ bool room_is_left(const struct session *session, uint32_t unput_run_count)
 	uint64_t wanted_runs = atomic_load_explicit(&session->run_count, memory_order_acquire) +
 			       (uint64_t)unput_run_count;
 	uint64_t runs = 0;
-	bool has_usable = false;
+	bool is_any_usable = false;
 
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
 		uint64_t capacity = atomic_load_explicit(&disk->capacity_bytes, memory_order_relaxed);
 		struct use use;
+		uint64_t left;
 
 		if (disk->target.kind != TARGET_DIRECTORY)
 			return true;
@@ -196,16 +197,16 @@ bool room_is_left(const struct session *session, uint32_t unput_run_count)
 		use = sum_use(disk);
 		if (!use.is_usable)
 			continue;
-		has_usable = true;
+		is_any_usable = true;
 		if (capacity == ROOM_UNKNOWN || is_wish_met(session, capacity))
 			return true;
+		left = less(capacity, reserve + (run_bytes ? use.written_bytes : use.assigned_bytes));
 		if (run_bytes)
-			runs += less(capacity, use.written_bytes + reserve) / run_bytes;
-		else if (less(capacity, use.assigned_bytes + reserve) <
-			 use.disk_count * AHEAD_BLOCKS * session->plan.block_bytes)
+			runs += left / run_bytes;
+		else if (left < session->plan.block_bytes * AHEAD_BLOCKS * use.disk_count)
 			return false;
 	}
-	return !run_bytes || runs >= wanted_runs || !has_usable; /* that is the end of it anyway */
+	return !run_bytes || !is_any_usable || runs >= wanted_runs;
 }
 
 void room_tell(struct session *session)

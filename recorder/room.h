@@ -32,7 +32,8 @@ void room_look(struct disk *disk);
  * @unput_run_count: runs that are begun without a block put, see lanes_unput_runs()
  *
  * True as long as any usable disk, or with nothing held for others each of them, has room; and always
- * where there is no limit. Thread: reader.
+ * where there is no limit, or no disk left: what ends the stream then is not want of room.
+ * Thread: reader.
  */
 bool room_is_left(const struct session *session, uint32_t unput_run_count);
 

@@ -101,6 +101,14 @@ static void a_disk_that_is_out_has_no_room_and_the_others_have(void **state)
 	assert_true(room_is_left(&session, 1));
 }
 
+static void when_all_disks_have_failed_it_is_not_for_want_of_room(void **state)
+{
+	(void)state;
+	set_up(2, true);
+	disks[0].state = disks[1].state = DISK_FAILED;
+	assert_true(room_is_left(&session, 1));
+}
+
 static void directories_on_one_disk_share_its_room(void **state)
 {
 	(void)state;
@@ -144,6 +152,7 @@ int main(void)
 		cmocka_unit_test(nothing_ends_where_there_is_no_limit_or_none_is_known),
 		cmocka_unit_test(runs_go_whole_to_one_disk),
 		cmocka_unit_test(a_disk_that_is_out_has_no_room_and_the_others_have),
+		cmocka_unit_test(when_all_disks_have_failed_it_is_not_for_want_of_room),
 		cmocka_unit_test(directories_on_one_disk_share_its_room),
 		cmocka_unit_test(with_nothing_held_the_first_full_disk_ends_it),
 		cmocka_unit_test(a_recording_shorter_than_a_run_takes_less),
