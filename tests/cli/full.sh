@@ -12,7 +12,9 @@ bytes_free() {
 	stat -f -c '%a * %S' "$@" | paste -s -d + | { read -r sum; echo $((sum)); }
 }
 
-# until_full LEFT OPTION...: records until the disks in targets are about to be full; at most LEFT bytes of them are left
+# until_full LEFT OPTION...: records until the disks in targets are about to be full; at most LEFT bytes of them are
+# left: little at a usual rate; at a gigabyte a second files get their space while the room is being looked at, and the
+# doubt is the recorder's to bear
 until_full() {
 	local left=$1 free target to=()
 	shift
@@ -42,22 +44,22 @@ mkdir "$RIG/a/1" "$RIG/a/2"
 # ---- one disk
 targets=("$RIG/a/1") file_systems=("$RIG/a")
 until_full 3000000 -s sim: -r 200 --ring 16Mi
-until_full 3000000 -s sim: --ring 8Mi --file-size 3M
-until_full 3000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi --io buffered
+until_full 12000000 -s sim: --ring 8Mi --file-size 3M
+until_full 12000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi --io buffered
 # a limit that is not reached is no other end; one that is reached is
 until_full 3000000 -s sim: -r 200 -d 60 --ring 16Mi
-until_full 3000000 -s sim: --ring 8Mi -n 500M
+until_full 12000000 -s sim: --ring 8Mi -n 500M
 find "$RIG/a/1" -mindepth 1 -delete
 record 0 --name until -s sim: -n 30M --ring 8Mi -o "$RIG/a/1" --live none
 # what is kept for root is not free
 tune2fs -r 8192 "${rig_device[a]}" >/dev/null
-until_full 3000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi
+until_full 12000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi
 [ "$(stat -f -c '%f * %S' "$RIG/a" | { read -r sum; echo $((sum)); })" -gt 8000000 ] || rig_fail "what is kept for root was used"
 tune2fs -r 0 "${rig_device[a]}" >/dev/null
 
 # ---- two directories on one disk, and two disks
 targets=("$RIG/a/1" "$RIG/a/2")
-until_full 6000000 $same -s sim: --ring 16Mi --chunk 1Mi
+until_full 15000000 $same -s sim: --ring 16Mi --chunk 1Mi
 rm -r "${targets[@]}"
 targets=("$RIG/a" "$RIG/b") file_systems=("$RIG/a" "$RIG/b")
 until_full 8000000 -s sim: -r 400 --ring 32Mi --chunk 1Mi
