@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "recorder/disk.h"
 #include "recorder/outbox.h"
@@ -10,6 +11,8 @@
 #define RESERVE_BYTES (UINT64_C(1) << 20)
 #define FILE_OVERHEAD_BYTES UINT64_C(4608) /* a journal line, and the rest of a file's last page */
 #define AHEAD_BLOCKS 2                     /* being filled in a lane, and being read */
+#define LOOKS 20 /* until the writers are calm for one, with pauses in between */
+#define PAUSE_NS 1000000
 #define OTHERS_LOOKS 2 /* what others took since the last look they will take so many times more */
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -25,6 +28,12 @@ static uint64_t written_bytes(const struct disk *disk)
 	return disk->session->plan.is_held ?
 		       atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed) :
 		       account_get(&disk->accepted_bytes);
+}
+
+void room_begin(struct disk *disk)
+{
+	/* acq_rel: neither what follows may come before this, nor what the last note said behind it */
+	atomic_fetch_add_explicit(&disk->space_turn, 1, memory_order_acq_rel);
 }
 
 void room_note(struct disk *disk)
@@ -46,6 +55,8 @@ void room_note(struct disk *disk)
 	atomic_store_explicit(&disk->space_bytes, sum.least, memory_order_relaxed);
 	atomic_store_explicit(&disk->space_most_bytes, sum.most, memory_order_relaxed);
 	atomic_store_explicit(&disk->is_space_changing, sum.is_changing, memory_order_relaxed);
+	/* release: who sees this sees the note */
+	atomic_fetch_add_explicit(&disk->space_turn, 1, memory_order_release);
 }
 
 static bool is_on_one(const struct disk *a, const struct disk *b)
@@ -64,46 +75,65 @@ static bool is_first(const struct disk *disk)
 	return i == disk->number;
 }
 
-/* By what all files on this file system have got now. */
-static void widen(struct outbox_space *sum, const struct disk *first)
+/* What all files on this file system have got. False: it is being changed. @turns: to be compared with a later call's. */
+static bool sum_space(const struct disk *first, struct outbox_space *sum, uint64_t *turns)
 {
 	const struct session *session = first->session;
-	struct outbox_space all = { 0 };
 
+	*sum = (struct outbox_space){ 0 };
+	*turns = 0;
 	for (unsigned i = first->number; i < session->disk_count; i++) {
 		const struct disk *disk = &session->disks[i];
+		/* acquire: pairs with room_note() */
+		uint32_t turn = atomic_load_explicit(&disk->space_turn, memory_order_acquire);
 
 		if (!is_on_one(disk, first))
 			continue;
-		all.least += atomic_load_explicit(&disk->space_bytes, memory_order_relaxed);
-		all.most += atomic_load_explicit(&disk->space_most_bytes, memory_order_relaxed);
-		all.is_changing = all.is_changing || atomic_load_explicit(&disk->is_space_changing,
-									  memory_order_relaxed);
+		if (turn % 2)
+			return false;
+		*turns += turn;
+		sum->least += atomic_load_explicit(&disk->space_bytes, memory_order_relaxed);
+		sum->most += atomic_load_explicit(&disk->space_most_bytes, memory_order_relaxed);
+		sum->is_changing = sum->is_changing ||
+				   atomic_load_explicit(&disk->is_space_changing, memory_order_relaxed);
 	}
-	sum->least = all.least < sum->least ? all.least : sum->least;
-	sum->most = all.most > sum->most ? all.most : sum->most;
-	sum->is_changing = sum->is_changing || all.is_changing;
+	return true;
 }
 
 /* ---- what the file system has ---- */
 
+/* What is free, and what our files had just then. False: they were changing. */
+static bool look_once(struct disk *disk, struct outbox_space *space, uint64_t *free_bytes)
+{
+	struct outbox_space after;
+	uint64_t turns, turns_after, total_bytes;
+	bool is_calm = sum_space(disk, space, &turns);
+
+	if (target_room(&disk->target, free_bytes, &total_bytes) < 0)
+		return false;
+	atomic_store_explicit(&disk->free_bytes, *free_bytes, memory_order_relaxed);
+	return is_calm && sum_space(disk, &after, &turns_after) && turns == turns_after;
+}
+
 /*
  * The least that it can be; but while a file gets its space, which may be much, what we knew before, unless
- * others have taken some of it for certain.
+ * others have taken some of it for certain. A writer that is never calm leaves us with what we knew.
  */
 void room_look(struct disk *disk)
 {
-	struct outbox_space space = { .least = UINT64_MAX };
-	uint64_t free_bytes, total_bytes, capacity, taken, last = disk->looked_bytes;
+	uint64_t free_bytes, capacity, taken, last = disk->looked_bytes;
+	struct outbox_space space;
+	unsigned left = LOOKS;
 
-	widen(&space, disk);
-	if (disk->target.kind != TARGET_DIRECTORY ||
-	    target_room(&disk->target, &free_bytes, &total_bytes) < 0)
+	if (disk->target.kind != TARGET_DIRECTORY)
 		return;
-	atomic_store_explicit(&disk->free_bytes, free_bytes, memory_order_relaxed);
+	while (!look_once(disk, &space, &free_bytes)) {
+		if (--left == 0)
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+	}
 	if (!is_first(disk))
 		return;
-	widen(&space, disk); /* before and after: our own writes may come in between */
 	capacity = free_bytes + space.least;
 	taken = less(last, free_bytes + space.most);
 	if (space.is_changing && taken == 0 && last > capacity)

@@ -2,7 +2,7 @@
 /*
  * room.h - how much the disks can still take: the stream ends before the last of them is full
  *
- *   room_note() by each writer, room_look() by each keeper -> room_is_left() by the reader
+ *   room_begin(), room_note() by each writer, room_look() by each keeper -> room_is_left() by the reader
  *
  * Shape:   A file system's capacity for the recording is what is free on it and what our files there have
  *          got. It stays the same while we write, so that the keeper's look every few seconds is enough at
@@ -21,7 +21,13 @@
 
 #define ROOM_UNKNOWN UINT64_MAX
 
-/** room_note() - what this disk's files have got of the file system. Thread: the disk's writer. */
+/**
+ * room_begin() - what this disk's files have got of the file system may change from here on,
+ * room_note() - and this is what it is, as far as is known
+ *
+ * In between no look counts. Thread: the disk's writer.
+ */
+void room_begin(struct disk *disk);
 void room_note(struct disk *disk);
 
 /** room_look() - what is free, hence the capacity. Thread: the disk's keeper, before that who sets up; may block on a sick disk. */

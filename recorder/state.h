@@ -136,6 +136,7 @@ struct disk {
 	/* what its files have got of the disk, see room.h */
 	_Atomic uint64_t space_bytes, space_most_bytes;
 	_Atomic bool is_space_changing;
+	_Atomic uint32_t space_turn; /* writer: odd while this may be out of date */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;

@@ -576,7 +576,7 @@ static void wait_for_news(struct writer *w, uint32_t ticket)
 }
 
 /* True when something was done. */
-static bool turn(struct writer *w)
+static bool do_turn(struct writer *w)
 {
 	bool is_busy = outbox_take(w->outbox);
 
@@ -595,9 +595,18 @@ static bool turn(struct writer *w)
 	} else {
 		is_busy = retreat_turn(w) || is_busy;
 	}
-	room_note(w->disk);
 	atomic_store_explicit(&w->disk->write_started_ns, outbox_writing_since_ns(w->outbox),
 			      memory_order_relaxed);
+	return is_busy;
+}
+
+static bool turn(struct writer *w)
+{
+	bool is_busy;
+
+	room_begin(w->disk);
+	is_busy = do_turn(w);
+	room_note(w->disk);
 	return is_busy;
 }
 
