@@ -38,8 +38,7 @@ struct source {
 enum {
 	MARK_PLANNED = 1, /* lost, and will be rebuilt */
 	MARK_GOOD = 2,    /* its checksum was found right */
-	MARK_BAD = 4,     /* ... or wrong */
-	MARK_UNREADABLE = 8,
+	MARK_BAD = 4,     /* ... or wrong: somewhere, since it may have many rows */
 };
 
 struct parity {
@@ -380,7 +379,9 @@ int recording_list_rebuilt(struct recording *recording)
 struct rebuilding {
 	struct recording *recording;
 	const struct history_segment *of;
-	bool is_careful;  /* what has a checksum is compared with it before it is used */
+	bool is_careful;   /* what has a checksum is compared with it before it is used */
+	uint32_t *skipped; /* what could not be read */
+	size_t skipped_count;
 	bool has_culprit; /* something that is needed ... */
 	uint32_t culprit;
 	int error; /* ... and this is why it can't be had */
@@ -389,11 +390,29 @@ struct rebuilding {
 /* Return: 1: a copy may do. */
 static int blame(struct rebuilding *rebuilding, uint32_t index, int error)
 {
-	rebuilding->recording->parity->marks[index] |= error == -EBADMSG ? MARK_BAD : MARK_UNREADABLE;
 	rebuilding->has_culprit = true;
 	rebuilding->culprit = index;
 	rebuilding->error = error;
 	return 1;
+}
+
+static int skip(struct rebuilding *rebuilding, uint32_t index)
+{
+	uint32_t *room = array_room(&rebuilding->skipped, rebuilding->skipped_count, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	*room = index;
+	rebuilding->skipped_count++;
+	return 0;
+}
+
+static bool is_skipped(const struct rebuilding *rebuilding, uint32_t index)
+{
+	for (size_t i = 0; i < rebuilding->skipped_count; i++)
+		if (rebuilding->skipped[i] == index)
+			return true;
+	return false;
 }
 
 static int verify_source(struct rebuilding *rebuilding, uint32_t index)
@@ -405,14 +424,16 @@ static int verify_source(struct rebuilding *rebuilding, uint32_t index)
 					 .xxh3 = stored->xxh3,
 					 .sum_offset = stored->file_offset,
 					 .sum_bytes = stored->bytes };
-	int ret = recording_verify(&piece);
+	int ret;
 
+	if (recording->parity->marks[index] & MARK_GOOD)
+		return 0;
+	ret = recording->parity->marks[index] & MARK_BAD ? -EBADMSG : recording_verify(&piece);
 	if (ret == -ENOMEM)
 		return ret;
-	if (ret < 0)
-		return blame(rebuilding, index, ret);
-	recording->parity->marks[index] |= MARK_GOOD;
-	return 0;
+	if (ret == 0 || ret == -EBADMSG)
+		recording->parity->marks[index] |= ret == 0 ? MARK_GOOD : MARK_BAD;
+	return ret == 0 ? 0 : blame(rebuilding, index, ret);
 }
 
 /* The parity is where it starts from; all else is added. Return: 0; -errno of reading. */
@@ -452,28 +473,23 @@ static int reason_not_there(const struct recording *recording, uint32_t index)
 	return recording->files[stored->file].place < 0 ? -ENOENT : -ENODATA;
 }
 
-/* -EAGAIN: half of it is added; now that this one is known as bad, begin anew. */
+/* -EAGAIN: half of it is added; now that it is known that this one can't be read, begin anew. */
 static int add_source(void *context, uint32_t index, uint64_t at, uint64_t bytes)
 {
 	struct rebuilding *rebuilding = context;
-	struct recording *recording = rebuilding->recording;
-	uint8_t *mark = &recording->parity->marks[index];
 	int ret;
 
-	if (!is_there(recording, index))
-		return blame(rebuilding, index, reason_not_there(recording, index));
-	if (*mark & (MARK_BAD | MARK_UNREADABLE))
-		return blame(rebuilding, index, *mark & MARK_BAD ? -EBADMSG : -EIO);
-	if (rebuilding->is_careful && !(*mark & MARK_GOOD)) {
-		ret = verify_source(rebuilding, index);
-		if (ret)
-			return ret;
-	}
-	ret = add_range(rebuilding, index, at, bytes);
-	if (ret == 0)
+	if (!is_there(rebuilding->recording, index))
+		return blame(rebuilding, index, reason_not_there(rebuilding->recording, index));
+	if (is_skipped(rebuilding, index))
+		return blame(rebuilding, index, -EIO);
+	ret = rebuilding->is_careful ? verify_source(rebuilding, index) : 0;
+	if (ret)
+		return ret;
+	if (add_range(rebuilding, index, at, bytes) == 0)
 		return 0;
-	blame(rebuilding, index, ret);
-	return -EAGAIN;
+	ret = skip(rebuilding, index);
+	return ret < 0 ? ret : -EAGAIN;
 }
 
 /* The disks find it while the first of them is read. */
@@ -565,6 +581,19 @@ static int say_why_not(const struct rebuilding *rebuilding, int ret)
 		file->name, describe(rebuilding->error));
 }
 
+/* Its own checksum tells whether it is right. Only if it isn't it pays to look which of the others is wrong. */
+static int make_right(struct rebuilding *rebuilding, uint32_t index)
+{
+	int ret;
+
+	rebuilding->is_careful = !rebuilding->of->has_xxh3;
+	ret = make(rebuilding, index);
+	if (ret != -EBADMSG || rebuilding->is_careful)
+		return ret;
+	rebuilding->is_careful = true;
+	return make(rebuilding, index);
+}
+
 int recording_rebuild(struct recording *recording, struct recording_piece *piece)
 {
 	struct rebuilding rebuilding = { .recording = recording };
@@ -581,12 +610,8 @@ int recording_rebuild(struct recording *recording, struct recording_piece *piece
 	if (ret < 0)
 		return ret;
 	walk(recording, piece->segment, ask_for_source, recording);
-	rebuilding.is_careful = !rebuilding.of->has_xxh3;
-	ret = make(&rebuilding, piece->segment);
-	if (ret == -EBADMSG && !rebuilding.is_careful) {
-		rebuilding.is_careful = true;
-		ret = make(&rebuilding, piece->segment);
-	}
+	ret = make_right(&rebuilding, piece->segment);
+	free(rebuilding.skipped);
 	if (ret == -ENOMEM)
 		return ret;
 	if (ret < 0)
