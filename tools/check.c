@@ -151,7 +151,8 @@ static int place_of(const struct sorting *sorting, uint32_t segment)
 {
 	struct recording_file file;
 
-	return recording_file(sorting->recording, history_stored(sorting->history, segment)->file, &file) ?
+	return recording_file(sorting->recording, history_stored(sorting->history, segment)->file,
+			      &file) ?
 		       file.place :
 		       -1;
 }

@@ -41,11 +41,11 @@ struct check_result {
 	struct check_segment *segments; /* one for each history_stored() */
 	uint64_t segment_count;         /* without the parity behind them */
 	uint64_t parity_count;
-	uint64_t total_bytes;                     /* of all that are there */
-	uint64_t verified_bytes;                  /* segments with a right checksum */
-	uint64_t count[CHECK_MISSING + 1];        /* segments by state */
+	uint64_t total_bytes;                      /* of all that are there */
+	uint64_t verified_bytes;                   /* segments with a right checksum */
+	uint64_t count[CHECK_MISSING + 1];         /* segments by state */
 	uint64_t parity_states[CHECK_MISSING + 1]; /* parity by state */
-	uint64_t wrong_bytes;       /* check_rebuilding(): of segments that are bad, unreadable or missing ... */
+	uint64_t wrong_bytes; /* check_rebuilding(): of segments that are bad, unreadable or missing ... */
 	uint64_t rebuildable_bytes; /* ... and those of them that are rebuildable */
 	int64_t duration_ns;
 	_Atomic uint64_t read_bytes; /* readers add */

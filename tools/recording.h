@@ -73,7 +73,7 @@ struct recording_piece {
 
 	/* of data */
 	int fd; /* the recording's, for pread(); until the next call. < 0: -errno, can't be opened */
-	bool is_lost; /* not there, and can be rebuilt; fd is < 0 until then */
+	bool is_lost;       /* not there, and can be rebuilt; fd is < 0 until then */
 	const char *target; /* directory the file was found in, or of what is lost was recorded to */
 	const char *file;   /* relative to it, with .part where that was used */
 	uint64_t file_offset;

@@ -269,8 +269,8 @@ static int visit_found(void *context, const char *name)
 		return 0;
 	join_name(listing, name, relative);
 	if (form == FORM_PARITY)
-		return recording_add_unused(recording, recording->places[listing->place].path,
-					    relative, "parity, and there is no journal that tells of what");
+		return recording_add_unused(recording, recording->places[listing->place].path, relative,
+					    "parity, and there is no journal that tells of what");
 	if (is_stray)
 		return add_stray(listing, relative, number,
 				 "not a final name, and there is no journal");

@@ -422,8 +422,8 @@ static void on_progress(void *context, const struct check_result *result)
 struct place_words {
 	struct recording_place place;
 	struct recording_file file;
-	char where[64];    /* in the stream */
-	const char *cure;  /* "" = none */
+	char where[64];   /* in the stream */
+	const char *cure; /* "" = none */
 	json_t *item;
 };
 
@@ -445,7 +445,8 @@ static bool describe_place(struct program *program, size_t index, struct place_w
 		return true;
 	}
 	snprintf(words->where, sizeof(words->where), "stream offset %" PRIu64, segment->stream_offset);
-	json_object_set_new(words->item, "stream_offset", json_integer((json_int_t)segment->stream_offset));
+	json_object_set_new(words->item, "stream_offset",
+			    json_integer((json_int_t)segment->stream_offset));
 	if (program->result.parity_count) {
 		bool is_rebuildable = program->result.segments[index].is_rebuildable;
 
@@ -505,9 +506,10 @@ static void tell_segments(struct program *program)
 		}
 		json_object_set_new(words.item, "error", json_string(describe_error(found->error)));
 		findings_add(program->findings, FINDING_UNREADABLE, FINDINGS_TROUBLE, words.item,
-			     "can't read %s/%s from file offset %" PRIu64 ", %" PRIu64 " bytes, %s: %s%s",
-			     words.place.path, words.file.file, segment->file_offset, segment->bytes,
-			     words.where, describe_error(found->error), words.cure);
+			     "can't read %s/%s from file offset %" PRIu64 ", %" PRIu64
+			     " bytes, %s: %s%s",
+			     words.place.path, words.file.file, segment->file_offset,
+			     segment->bytes, words.where, describe_error(found->error), words.cure);
 	}
 }
 
