@@ -234,6 +234,20 @@ static void gathers_with_gaps(uint64_t rebuilt_bytes, uint64_t filled_bytes, uin
 	recording_free(recording);
 }
 
+/* What a check says of it before. */
+static void checks(uint64_t rebuildable_bytes)
+{
+	struct check_config config = { 0 };
+	struct check_result checked;
+
+	open_it();
+	assert_int_equal(check_run(recording, &config, &checked), 0);
+	assert_int_equal(check_rebuilding(recording, &checked), 0);
+	assert_int_equal(checked.rebuildable_bytes, rebuildable_bytes);
+	check_free(&checked);
+	recording_free(recording);
+}
+
 static void because(const char *word)
 {
 	if (!strstr(reason, word))
@@ -453,6 +467,9 @@ static void damage_is_rebuilt(void **state)
 	/* of the parity one row is damaged, the others are used */
 	damage(3, "scan.parity.000000", 1500);
 	gathers_whole(BLOCK + 300);
+	checks(BLOCK + 300);
+	damage(3, "scan.parity.000000", 500);
+	checks(300);
 }
 
 static void damage_to_two_of_a_row_is_told(void **state)
@@ -688,6 +705,7 @@ static void whatever_can_be_had_is_had(void **state)
 			unlink(path_of(lost, files[i]));
 		unlink(path_of(lost, "scan.parity.000000"));
 		gathers_with_gaps(rebuilt, missing, 0);
+		checks(rebuilt);
 	}
 	free(model);
 }

@@ -447,7 +447,7 @@ static bool describe_place(struct program *program, size_t index, struct place_w
 	snprintf(words->where, sizeof(words->where), "stream offset %" PRIu64, segment->stream_offset);
 	json_object_set_new(words->item, "stream_offset",
 			    json_integer((json_int_t)segment->stream_offset));
-	if (program->result.parity_count) {
+	if (program->result.parity_count && program->result.wrong_bytes) { /* found out */
 		bool is_rebuildable = program->result.segments[index].is_rebuildable;
 
 		words->cure = is_rebuildable ? "; it can be rebuilt" : "; it can't be rebuilt";

@@ -18,7 +18,7 @@ recorded() {
 	shift 2
 	rm -rf a b c d away whole
 	mkdir -p "${targets[@]}"
-	"$BIN/vsib-record" --parity --ring 8Mi --block 64Ki --name scan $same "${targets[@]/#/--target=}" "$@" \
+	"$BIN/vsib-record" --parity --ring 8Mi --block 64Ki --name scan "$same" "${targets[@]/#/--target=}" "$@" \
 		>"$output" 2>"$words" || status=$?
 	ended "$wanted" $status vsib-record "$@"
 	gather "$wanted" scan "${targets[@]}"
@@ -94,6 +94,19 @@ without_each 1
 # ---- damage -------------------------------------------------------------------------------------------------------------
 
 recorded 0 4 -s sim: -n 3000001 --file-size 256Ki
+# a disk of other bytes than it had
+cp -r c c.good
+for file in c/scan.0*; do
+	head -c "$(stat -c %s $file)" /dev/zero >"$file.new"
+	mv "$file.new" "$file"
+done
+gather 0 --json report.json scan "${targets[@]}"
+same_stream "a disk of zeros"
+is rebuilt_bytes 983040
+rm -r c
+mv c.good c
+
+# single bytes
 damage b/scan.000001 5
 damage c/scan.000005 100000
 gather 0 --json report.json scan "${targets[@]}"
@@ -182,7 +195,7 @@ has_parity() {
 targets=(a b c)
 rm -rf a b c d away
 mkdir a b c away
-"$BIN/vsib-record" --parity -s sim: -r 50 --ring 8Mi --block 64Ki --name scan --file-size 4Mi $same -o a -o b -o c \
+"$BIN/vsib-record" --parity -s sim: -r 50 --ring 8Mi --block 64Ki --name scan --file-size 4Mi "$same" -o a -o b -o c \
 	>"$output" 2>"$words" &
 wait_for 20 has_parity c/scan.vsib.jsonl || rig_fail "no parity in the journal after 20 s"
 cut_kill_now $!
@@ -207,7 +220,7 @@ for place in a c; do
 	ln -s sick $place
 	rig_fault_set sick 'only=*.[p0-9]*' 'write:EIO@1M'
 	status=0
-	"$BIN/vsib-record" --parity -s sim: -r 200 -n 6000001 --ring 8Mi --block 64Ki --chunk 256Ki --name scan $same -o a -o b -o c \
+	"$BIN/vsib-record" --parity -s sim: -r 200 -n 6000001 --ring 8Mi --block 64Ki --chunk 256Ki --name scan "$same" -o a -o b -o c \
 		>"$output" 2>"$words" || status=$?
 	ended 1 $status "vsib-record, a disk that fails"
 	rig_fault_set sick reset
