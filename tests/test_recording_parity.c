@@ -314,6 +314,12 @@ static void a_file_that_is_cut_off_is_rebuilt(void **state)
 	gathers_whole(2 * BLOCK);
 	assert_int_equal(truncate(path_of(3, "scan.parity.000000"), 2500), 0);
 	gathers_with_gaps(BLOCK, BLOCK, 0);
+	/* of one segment of parity what is left is used */
+	make_plain(true, 3 * BLOCK);
+	lose(0, "scan.000000");
+	assert_int_equal(truncate(path_of(3, "scan.parity.000000"), 2500), 0);
+	gathers_with_gaps(2 * BLOCK, BLOCK, 0);
+	checks(2 * BLOCK);
 }
 
 static void a_seek_into_a_lost_segment_gives_its_rest(void **state)

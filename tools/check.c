@@ -318,19 +318,24 @@ void check_free(struct check_result *result)
  * ----------------------------------------------------------------------------------
  */
 
-static bool is_good(void *context, uint32_t index)
+static bool is_good(void *context, uint32_t index, uint64_t bytes)
 {
 	const struct check_result *result = context;
 
+	(void)bytes;
 	return result->segments[index].state == CHECK_GOOD ||
 	       result->segments[index].state == CHECK_UNSUMMED;
 }
 
-static bool is_there(void *context, uint32_t index)
+static bool is_there(void *context, uint32_t index, uint64_t bytes)
 {
-	const struct check_result *result = context;
+	const struct recording *recording = context;
+	const struct history_segment *stored =
+		history_stored(recording_info(recording)->history, index);
+	struct recording_file file;
 
-	return result->segments[index].state != CHECK_MISSING;
+	return recording_file(recording, stored->file, &file) &&
+	       file.bytes >= stored->file_offset + bytes;
 }
 
 /* What is bad or unreadable somewhere may be right where it is needed: only trying tells. */
@@ -341,7 +346,7 @@ static int is_rebuildable(struct recording *recording, struct check_result *resu
 
 	if (ret)
 		return ret;
-	ret = recording_can_rebuild(recording, index, is_there, result);
+	ret = recording_can_rebuild(recording, index, is_there, recording);
 	if (ret <= 0)
 		return ret;
 	ret = recording_rebuild(recording, &piece);
@@ -355,7 +360,7 @@ int check_rebuilding(struct recording *recording, struct check_result *result)
 		uint64_t bytes = recording_info(recording)->history->segments[i].bytes;
 		int ret;
 
-		if (found->state == CHECK_PENDING || is_good(result, (uint32_t)i))
+		if (found->state == CHECK_PENDING || is_good(result, (uint32_t)i, bytes))
 			continue;
 		ret = is_rebuildable(recording, result, (uint32_t)i);
 		if (ret < 0)

@@ -220,12 +220,13 @@ int recording_rebuild(struct recording *recording, struct recording_piece *piece
 /**
  * recording_can_rebuild() - would it come out, if what is good is as it was recorded?
  * @index:   of a segment
- * @is_good: is this (index for history_stored()) there, and right?
+ * @is_good: is this (index for history_stored()) there, and right, so many bytes from its begin?
  *
  * Return: 1; 0; -ENOMEM.
  */
 int recording_can_rebuild(struct recording *recording, uint32_t index,
-			  bool (*is_good)(void *context, uint32_t index), void *context);
+			  bool (*is_good)(void *context, uint32_t index, uint64_t bytes),
+			  void *context);
 
 /**
  * recording_refresh() - make fd of an earlier data piece usable again; may be closed when other

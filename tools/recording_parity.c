@@ -217,17 +217,17 @@ static int walk(struct recording *recording, uint32_t index, visit_source visit,
  */
 
 struct asking {
-	bool (*is_good)(void *context, uint32_t index);
+	const struct history *history;
+	bool (*is_good)(void *context, uint32_t index, uint64_t bytes);
 	void *context;
 };
 
 static int ask(void *context, uint32_t index, uint64_t at, uint64_t bytes)
 {
 	const struct asking *asking = context;
+	uint64_t before = at - history_stored(asking->history, index)->row_at;
 
-	(void)at;
-	(void)bytes;
-	return asking->is_good(asking->context, index) ? 0 : 1;
+	return asking->is_good(asking->context, index, before + bytes) ? 0 : 1;
 }
 
 /* Why not whatever else is there; NULL: no reason. */
@@ -245,9 +245,9 @@ static const char *reason_against(const struct recording *recording, uint32_t in
 }
 
 int recording_can_rebuild(struct recording *recording, uint32_t index,
-			  bool (*is_good)(void *context, uint32_t index), void *context)
+			  bool (*is_good)(void *context, uint32_t index, uint64_t bytes), void *context)
 {
-	struct asking asking = { .is_good = is_good, .context = context };
+	struct asking asking = { .history = recording->history, .is_good = is_good, .context = context };
 	int ret;
 
 	if (!recording->parity || index >= recording->segment_count || reason_against(recording, index))
@@ -256,16 +256,11 @@ int recording_can_rebuild(struct recording *recording, uint32_t index,
 	return ret == -ENODATA ? 0 : ret < 0 ? ret : 1;
 }
 
-static bool is_there(const struct recording *recording, uint32_t index)
+static bool is_there(void *context, uint32_t index, uint64_t bytes)
 {
-	const struct history_segment *stored = history_stored(recording->history, index);
+	const struct recording *recording = context;
 
-	return recording_usable(recording, stored) == stored->bytes;
-}
-
-static bool is_there_now(void *context, uint32_t index)
-{
-	return is_there(context, index);
+	return recording_usable(recording, history_stored(recording->history, index)) >= bytes;
 }
 
 /* Without a checksum it is only right if no part of the row was lost before there was a line of it. */
@@ -303,9 +298,9 @@ int recording_plan_parity(struct recording *recording)
 		ret = add_entries(&parity->sums, history, history->segment_count,
 				  history_stored_count(history));
 	for (size_t i = 0; ret == 0 && i < history->segment_count; i++) {
-		if (is_there(recording, (uint32_t)i))
+		if (is_there(recording, (uint32_t)i, history->segments[i].bytes))
 			continue;
-		ret = recording_can_rebuild(recording, (uint32_t)i, is_there_now, recording);
+		ret = recording_can_rebuild(recording, (uint32_t)i, is_there, recording);
 		if (ret > 0)
 			parity->marks[i] = MARK_PLANNED;
 		ret = ret < 0 ? ret : 0;
@@ -477,9 +472,10 @@ static int reason_not_there(const struct recording *recording, uint32_t index)
 static int add_source(void *context, uint32_t index, uint64_t at, uint64_t bytes)
 {
 	struct rebuilding *rebuilding = context;
+	uint64_t before = at - history_stored(rebuilding->recording->history, index)->row_at;
 	int ret;
 
-	if (!is_there(rebuilding->recording, index))
+	if (!is_there(rebuilding->recording, index, before + bytes))
 		return blame(rebuilding, index, reason_not_there(rebuilding->recording, index));
 	if (is_skipped(rebuilding, index))
 		return blame(rebuilding, index, -EIO);
@@ -497,7 +493,9 @@ static int ask_for_source(void *context, uint32_t index, uint64_t at, uint64_t b
 {
 	struct recording *recording = context;
 	const struct history_segment *stored = history_stored(recording->history, index);
-	int fd = is_there(recording, index) ? recording_file_fd(recording, stored->file) : -1;
+	int fd = recording->files[stored->file].place < 0 ?
+			 -1 :
+			 recording_file_fd(recording, stored->file);
 
 	if (fd >= 0)
 		posix_fadvise(fd, (off_t)(stored->file_offset + (at - stored->row_at)),
