@@ -8,6 +8,7 @@
 
 #include "drivers/units.h"
 #include "recorder/disk.h"
+#include "recorder/exclusive_or.h"
 #include "recorder/packets.h"
 #include "recorder/xxh3.h"
 
@@ -459,19 +460,6 @@ static void retire_lane(struct lanes *lanes, struct lane *lane)
 }
 
 /* ---- parity ---- */
-
-/* Bytes that have no alignment of their own. */
-typedef uint64_t words __attribute__((vector_size(32), aligned(1), may_alias));
-
-static void exclusive_or(char *to, const char *from, size_t bytes)
-{
-	size_t i = 0;
-
-	for (; i + sizeof(words) <= bytes; i += sizeof(words))
-		*(words *)(to + i) ^= *(const words *)(from + i);
-	for (; i < bytes; i++)
-		to[i] ^= from[i];
-}
 
 /* The parity's run ends, the block that its row is being added to stays. */
 static void end_parity_run(struct lanes *lanes)

@@ -22,14 +22,14 @@
 #define THREADS_MAX 16
 #define PROGRESS_NS (UNITS_NS_PER_S / 4)
 
-/* The segments that lie in one place, in the order of its files. */
+/* The segments, and parity, that lie in one place, in the order of its files. */
 struct reader {
 	pthread_t thread;
 	bool has_thread;
 	const struct recording *recording;
 	const struct check_config *config;
 	struct check_result *result;
-	const uint32_t *order; /* of segments */
+	const uint32_t *order; /* of history_stored() */
 	size_t count;
 	unsigned char *buf;
 	XXH3_state_t *hash;
@@ -40,7 +40,7 @@ struct reader {
 
 struct sorting {
 	const struct recording *recording;
-	const struct history_segment *segments;
+	const struct history *history;
 };
 
 static bool is_stopped(const struct check_config *config)
@@ -113,7 +113,7 @@ static int hash_segment(struct reader *reader, const struct history_segment *seg
 static void verify(struct reader *reader, uint32_t index)
 {
 	const struct history_segment *segment =
-		&recording_info(reader->recording)->history->segments[index];
+		history_stored(recording_info(reader->recording)->history, index);
 	struct check_segment *found = &reader->result->segments[index];
 	int ret = hash_segment(reader, segment);
 
@@ -151,7 +151,8 @@ static int place_of(const struct sorting *sorting, uint32_t segment)
 {
 	struct recording_file file;
 
-	return recording_file(sorting->recording, sorting->segments[segment].file, &file) ?
+	return recording_file(sorting->recording, history_stored(sorting->history, segment)->file,
+			      &file) ?
 		       file.place :
 		       -1;
 }
@@ -160,7 +161,8 @@ static int compare_order(const void *a, const void *b, void *context)
 {
 	const struct sorting *sorting = context;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct history_segment *x = &sorting->segments[i], *y = &sorting->segments[j];
+	const struct history_segment *x = history_stored(sorting->history, i),
+				     *y = history_stored(sorting->history, j);
 
 	if (x->file != y->file) {
 		int p = place_of(sorting, i), q = place_of(sorting, j);
@@ -179,8 +181,8 @@ static size_t choose_segments(struct check_result *result, const struct sorting 
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < result->segment_count; i++) {
-		const struct history_segment *segment = &sorting->segments[i];
+	for (size_t i = 0; i < history_stored_count(sorting->history); i++) {
+		const struct history_segment *segment = history_stored(sorting->history, i);
 		struct recording_file file;
 
 		if (recording_file(sorting->recording, segment->file, &file) && file.place >= 0 &&
@@ -264,6 +266,8 @@ static void count_states(struct check_result *result, const struct history *hist
 		if (result->segments[i].state == CHECK_GOOD)
 			result->verified_bytes += history->segments[i].bytes;
 	}
+	for (size_t i = 0; i < result->parity_count; i++)
+		result->parity_states[result->segments[result->segment_count + i].state]++;
 }
 
 int check_run(const struct recording *recording, const struct check_config *config,
@@ -285,17 +289,18 @@ int check_run(const struct recording *recording, const struct check_config *conf
 					      .result = result,
 					      .fd = -1,
 					      .file = UINT32_MAX };
-	sorting.segments = history->segments;
+	sorting.history = history;
 	result->segment_count = history->segment_count;
-	result->segments = calloc(history->segment_count + 1, sizeof(result->segments[0]));
-	order = calloc(history->segment_count + 1, sizeof(order[0]));
+	result->parity_count = history->parity_count;
+	result->segments = calloc(history_stored_count(history) + 1, sizeof(result->segments[0]));
+	order = calloc(history_stored_count(history) + 1, sizeof(order[0]));
 	if (result->segments && order) {
 		size_t count = choose_segments(result, &sorting, order);
 
 		ret = run_readers(readers, deal(readers, &sorting, order, count));
 		count_states(result, history);
 	}
-	if (ret == 0 && result->count[CHECK_PENDING])
+	if (ret == 0 && (result->count[CHECK_PENDING] || result->parity_states[CHECK_PENDING]))
 		ret = -EINTR;
 	result->duration_ns = units_monotonic_ns() - started;
 	free(order);
@@ -306,6 +311,65 @@ void check_free(struct check_result *result)
 {
 	free(result->segments);
 	result->segments = NULL;
+}
+
+/*
+ * ---- rebuilding
+ * ----------------------------------------------------------------------------------
+ */
+
+static bool is_good(void *context, uint32_t index, uint64_t bytes)
+{
+	const struct check_result *result = context;
+
+	(void)bytes;
+	return result->segments[index].state == CHECK_GOOD ||
+	       result->segments[index].state == CHECK_UNSUMMED;
+}
+
+static bool is_there(void *context, uint32_t index, uint64_t bytes)
+{
+	const struct recording *recording = context;
+	const struct history_segment *stored =
+		history_stored(recording_info(recording)->history, index);
+	struct recording_file file;
+
+	return recording_file(recording, stored->file, &file) &&
+	       file.bytes >= stored->file_offset + bytes;
+}
+
+/* What is bad or unreadable somewhere may be right where it is needed: only trying tells. */
+static int is_rebuildable(struct recording *recording, struct check_result *result, uint32_t index)
+{
+	struct recording_piece piece = { .kind = RECORDING_DATA, .segment = index };
+	int ret = recording_can_rebuild(recording, index, is_good, result);
+
+	if (ret)
+		return ret;
+	ret = recording_can_rebuild(recording, index, is_there, recording);
+	if (ret <= 0)
+		return ret;
+	ret = recording_rebuild(recording, &piece);
+	return ret == -ENOMEM ? ret : ret == 0;
+}
+
+int check_rebuilding(struct recording *recording, struct check_result *result)
+{
+	for (size_t i = 0; i < result->segment_count; i++) {
+		struct check_segment *found = &result->segments[i];
+		uint64_t bytes = recording_info(recording)->history->segments[i].bytes;
+		int ret;
+
+		if (found->state == CHECK_PENDING || is_good(result, (uint32_t)i, bytes))
+			continue;
+		ret = is_rebuildable(recording, result, (uint32_t)i);
+		if (ret < 0)
+			return ret;
+		found->is_rebuildable = ret;
+		result->wrong_bytes += bytes;
+		result->rebuildable_bytes += ret ? bytes : 0;
+	}
+	return 0;
 }
 
 /*

@@ -5,8 +5,8 @@
  *   recording_open() -> check_run() -> look at the result; check_difference(), check_account()
  *   -> check_free()
  *
- * Every segment line is verified, also one whose bytes are there a second time: its file is read
- * and its XXH3 compared. One thread for each place (as a rule, a disk) reads that place's files one
+ * Every segment line is verified, also one whose bytes are there a second time, and every line of parity: its
+ * file is read and its XXH3 compared. One thread for each place (as a rule, a disk) reads that place's files one
  * after the other, from front to back.
  *
  * Threads: the caller's, and the readers while check_run() lasts.
@@ -34,14 +34,19 @@ enum check_state {
 struct check_segment {
 	enum check_state state;
 	int error; /* -errno of CHECK_UNREADABLE */
+	bool is_rebuildable; /* check_rebuilding() */
 };
 
 struct check_result {
-	struct check_segment *segments; /* one for each of the history's, in its order */
-	uint64_t segment_count;
-	uint64_t total_bytes;              /* of the segments that are there */
-	uint64_t verified_bytes;           /* with a right checksum */
-	uint64_t count[CHECK_MISSING + 1]; /* segments by state */
+	struct check_segment *segments; /* one for each history_stored() */
+	uint64_t segment_count;         /* without the parity behind them */
+	uint64_t parity_count;
+	uint64_t total_bytes;                      /* of all that are there */
+	uint64_t verified_bytes;                   /* segments with a right checksum */
+	uint64_t count[CHECK_MISSING + 1];         /* segments by state */
+	uint64_t parity_states[CHECK_MISSING + 1]; /* parity by state */
+	uint64_t wrong_bytes; /* check_rebuilding(): of segments that are bad, unreadable or missing ... */
+	uint64_t rebuildable_bytes; /* ... and those of them that are rebuildable */
 	int64_t duration_ns;
 	_Atomic uint64_t read_bytes; /* readers add */
 };
@@ -60,6 +65,13 @@ struct check_config {
  */
 int check_run(const struct recording *recording, const struct check_config *config,
 	      struct check_result *result);
+
+/**
+ * check_rebuilding() - which segments that are wrong can be made from the parity and all else that is there?
+ *
+ * Return: 0; -ENOMEM.
+ */
+int check_rebuilding(struct recording *recording, struct check_result *result);
 
 /** check_free() - a zeroed one is fine */
 void check_free(struct check_result *result);

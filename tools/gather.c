@@ -148,10 +148,31 @@ static int give_up(struct gather *gather, const struct recording_piece *piece)
 	return add_gap(gather, piece->stream_offset, piece->bytes);
 }
 
+/*
+ * Another copy of the piece, or its bytes rebuilt; @what is to be said of it then.
+ * Return: 0; -ENOMEM; below 0: neither.
+ */
+static int replace(struct gather *gather, struct recording_piece *piece, enum gather_what *what)
+{
+	int ret = piece->has_copy ? recording_other_copy(gather->recording, piece) : -ENOENT;
+
+	*what = GATHER_COPY;
+	if (ret == 0 || !(piece->has_copy || piece->is_lost))
+		return ret;
+	*what = GATHER_REBUILT;
+	ret = recording_rebuild(gather->recording, piece);
+	if (ret == 0)
+		gather->result->rebuilt_bytes += piece->bytes;
+	else if (ret != -ENOENT && ret != -ENOMEM)
+		say(gather, GATHER_NOT_MADE, piece, ret);
+	return ret;
+}
+
 /* Copies what can be read, from other copies if need be; the rest becomes a gap. */
 static int copy_piece(struct gather *gather, struct recording_piece *piece, bool is_hashed)
 {
 	const struct recording_piece whole = *piece;
+	enum gather_what what;
 	int error, ret;
 
 	if (is_hashed)
@@ -161,10 +182,15 @@ static int copy_piece(struct gather *gather, struct recording_piece *piece, bool
 		if (ret <= 0)
 			break;
 		is_hashed = false;
-		say(gather, GATHER_UNREADABLE, piece, error);
-		if (recording_other_copy(gather->recording, piece) < 0)
+		if (!piece->is_lost)
+			say(gather, GATHER_UNREADABLE, piece, error);
+		ret = replace(gather, piece, &what);
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret < 0)
 			return give_up(gather, piece);
-		say(gather, GATHER_COPY, piece, 0);
+		if (!whole.is_lost)
+			say(gather, what, piece, 0);
 	}
 	if (ret < 0)
 		return ret;
@@ -192,6 +218,7 @@ static int copy_doubtful(struct gather *gather, struct recording_piece *readable
 		recording_refresh(gather->recording, readable);
 		return copy_piece(gather, readable, false);
 	}
+	last->has_copy = false; /* all of them were tried */
 	if (!gather->config->is_strict)
 		return copy_piece(gather, last, false);
 	say(gather, GATHER_UNREADABLE, last, error);
@@ -202,7 +229,8 @@ static int copy_doubtful(struct gather *gather, struct recording_piece *readable
 static int choose_and_copy(struct gather *gather, struct recording_piece *piece)
 {
 	struct recording_piece readable = { .kind = RECORDING_GAP }, tried;
-	int ret;
+	enum gather_what what;
+	int ret, replaced;
 
 	for (;;) {
 		ret = recording_verify(piece);
@@ -216,11 +244,14 @@ static int choose_and_copy(struct gather *gather, struct recording_piece *piece)
 			if (readable.kind == RECORDING_GAP)
 				readable = *piece;
 		}
-		if (recording_other_copy(gather->recording, piece) < 0)
+		replaced = replace(gather, piece, &what);
+		if (replaced == -ENOMEM)
+			return replaced;
+		if (replaced < 0)
 			return copy_doubtful(gather, &readable, &tried, ret);
 		if (ret != -EBADMSG)
 			say(gather, GATHER_UNREADABLE, &tried, ret);
-		say(gather, GATHER_COPY, piece, 0);
+		say(gather, what, piece, 0);
 	}
 }
 
@@ -228,9 +259,9 @@ static int copy_data(struct gather *gather, struct recording_piece *piece)
 {
 	bool is_choice = gather->config->is_strict || piece->has_copy || !is_sum_of_piece(piece);
 
-	if (piece->has_xxh3 && is_choice)
+	if (piece->has_xxh3 && is_choice && !piece->is_lost)
 		return choose_and_copy(gather, piece);
-	return copy_piece(gather, piece, piece->has_xxh3);
+	return copy_piece(gather, piece, piece->has_xxh3 && !piece->is_lost);
 }
 
 /* A full disk is found out now, not after hours; the length stays what is really written. */

@@ -32,6 +32,8 @@ enum gather_what {
 	GATHER_GIVEN_UP,   /* ... nor from another copy: it is left out or filled */
 	GATHER_LEFT_OUT,   /* is_strict: the bad piece is left out or filled */
 	GATHER_COPY,       /* another copy of the bad or unreadable piece is used instead */
+	GATHER_REBUILT,    /* or it was made from the parity; not said of what is lost */
+	GATHER_NOT_MADE,   /* it couldn't be: recording_error() says why */
 };
 
 struct gather_result;
@@ -56,6 +58,7 @@ struct gather_result {
 	uint64_t expected_bytes; /* bytes_out, when nothing goes wrong */
 	uint64_t bytes_out;      /* written to fd */
 	uint64_t filled_bytes;   /* of them fill pattern */
+	uint64_t rebuilt_bytes;  /* of them made from the parity */
 	uint64_t piece_count;    /* of data, that were copied */
 	uint64_t gap_count;      /* gaps of the recording, and pieces left out or unreadable */
 	uint64_t bad_sum_count;  /* pieces with a bad checksum for which there was no good copy */

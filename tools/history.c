@@ -193,36 +193,92 @@ static int find_file(struct reading *reading, const struct history_file *wanted,
 
 /* Readers of one line return 0, -EBADMSG for an impossible one, or -ENOMEM. */
 
+/* Where something lies, and what its checksum is: common to segments and parity. */
+static bool get_stored(const struct history *history, const json_t *line,
+		       struct history_segment *stored, struct history_file *file)
+{
+	uint64_t target;
+
+	file->name = get_text(line, "file");
+	if (!get_position(line, "target", &target) || target >= history->target_count ||
+	    !history_file_is_safe(file->name) ||
+	    !get_position(line, "file_offset", &stored->file_offset) ||
+	    !get_position(line, "bytes", &stored->bytes) || !get_xxh3(line, stored) ||
+	    stored->file_offset > POSITION_MAX - stored->bytes)
+		return false;
+	file->target = (unsigned)target;
+	return true;
+}
+
+/* Return: 0, stored->has_row says if there is one; -EBADMSG. */
+static int read_row(const struct history *history, const json_t *line, struct history_segment *stored)
+{
+	uint64_t block_bytes, row, offset = 0;
+
+	stored->has_row = false;
+	stored->row_at = 0;
+	if (!json_object_get(line, "row"))
+		return 0;
+	if (!get_position(history->start, "block_bytes", &block_bytes) || block_bytes == 0 ||
+	    !get_position(line, "row", &row) ||
+	    (json_object_get(line, "row_offset") && !get_position(line, "row_offset", &offset)) ||
+	    offset >= block_bytes || row >= POSITION_MAX / block_bytes ||
+	    row * block_bytes + offset > POSITION_MAX - stored->bytes)
+		return -EBADMSG;
+	stored->row_at = row * block_bytes + offset;
+	stored->has_row = true;
+	return 0;
+}
+
+static int add_stored(struct reading *reading, struct history_segment **array, size_t *count,
+		      struct history_segment *stored, const struct history_file *file)
+{
+	struct history_segment *room;
+	int ret = find_file(reading, file, &stored->file);
+
+	if (ret < 0)
+		return ret;
+	room = history_stored_count(reading->history) < UINT32_MAX - 1 ?
+		       array_room(array, *count, sizeof(*room)) :
+		       NULL;
+	if (!room)
+		return -ENOMEM;
+	*room = *stored;
+	++*count;
+	return 0;
+}
+
+/* One whose row is impossible is used without it, and the line counts as invalid all the same. */
 static int read_segment(struct reading *reading, const json_t *line)
 {
 	struct history *history = reading->history;
-	struct history_segment segment, *room;
-	struct history_file file = { .name = get_text(line, "file") };
-	uint64_t target;
-	int ret;
+	struct history_segment segment;
+	struct history_file file;
+	int ret, row;
 
-	if (!get_position(line, "target", &target) || target >= history->target_count ||
-	    !history_file_is_safe(file.name) ||
-	    !get_position(line, "file_offset", &segment.file_offset) ||
-	    !get_position(line, "bytes", &segment.bytes) ||
+	if (!get_stored(history, line, &segment, &file) ||
 	    !get_position(line, "stream_offset", &segment.stream_offset) ||
-	    !get_xxh3(line, &segment) || segment.file_offset > POSITION_MAX - segment.bytes ||
 	    segment.stream_offset > POSITION_MAX - segment.bytes)
 		return -EBADMSG;
 	if (segment.bytes == 0)
 		return 0;
-	file.target = (unsigned)target;
-	ret = find_file(reading, &file, &segment.file);
-	if (ret < 0)
-		return ret;
-	room = history->segment_count < UINT32_MAX - 1 ?
-		       array_room(&history->segments, history->segment_count, sizeof(*room)) :
-		       NULL;
-	if (!room)
-		return -ENOMEM;
-	*room = segment;
-	history->segment_count++;
-	return 0;
+	row = read_row(history, line, &segment);
+	ret = add_stored(reading, &history->segments, &history->segment_count, &segment, &file);
+	return ret < 0 ? ret : row;
+}
+
+static int read_parity(struct reading *reading, const json_t *line)
+{
+	struct history *history = reading->history;
+	struct history_segment parity = { 0 };
+	struct history_file file;
+
+	if (!get_stored(history, line, &parity, &file) || read_row(history, line, &parity) < 0 ||
+	    !parity.has_row)
+		return -EBADMSG;
+	return parity.bytes == 0 ?
+		       0 :
+		       add_stored(reading, &history->parity, &history->parity_count, &parity, &file);
 }
 
 static uint8_t cause_of(const char *word)
@@ -369,6 +425,8 @@ static int read_known(struct reading *reading, json_t *line)
 
 	if (strcmp(type, "segment") == 0)
 		return read_segment(reading, line);
+	if (strcmp(type, "parity") == 0)
+		return read_parity(reading, line);
 	if (strcmp(type, "gap") == 0)
 		return read_gap(reading, line);
 	if (strcmp(type, "clock") == 0)
@@ -502,6 +560,7 @@ void history_free(struct history *history)
 	free(history->files);
 	free(history->targets);
 	free(history->segments);
+	free(history->parity);
 	free(history->gaps);
 	free(history->clocks);
 	json_decref(history->start);
@@ -532,19 +591,30 @@ bool history_has_folder(const struct history *history)
 	return strcmp(layout, "raw") != 0 && strcmp(layout, "mark6") != 0;
 }
 
-uint64_t *history_promises(const struct history *history, uint32_t *last_segment)
+const struct history_segment *history_stored(const struct history *history, size_t index)
+{
+	return index < history->segment_count ? &history->segments[index] :
+						&history->parity[index - history->segment_count];
+}
+
+size_t history_stored_count(const struct history *history)
+{
+	return history->segment_count + history->parity_count;
+}
+
+uint64_t *history_promises(const struct history *history, uint32_t *last_stored)
 {
 	uint64_t *promised = calloc(history->file_count + 1, sizeof(*promised));
 
-	for (size_t i = 0; promised && i < history->segment_count; i++) {
-		const struct history_segment *segment = &history->segments[i];
-		uint64_t end = segment->file_offset + segment->bytes;
+	for (size_t i = 0; promised && i < history_stored_count(history); i++) {
+		const struct history_segment *stored = history_stored(history, i);
+		uint64_t end = stored->file_offset + stored->bytes;
 
-		if (end <= promised[segment->file])
+		if (end <= promised[stored->file])
 			continue;
-		promised[segment->file] = end;
-		if (last_segment)
-			last_segment[segment->file] = (uint32_t)i;
+		promised[stored->file] = end;
+		if (last_stored)
+			last_stored[stored->file] = (uint32_t)i;
 	}
 	return promised;
 }

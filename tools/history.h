@@ -41,12 +41,14 @@ struct history_file {
 };
 
 struct history_segment {
-	uint64_t stream_offset;
+	uint64_t stream_offset; /* of parity 0 */
 	uint64_t file_offset;
 	uint64_t bytes; /* never 0 */
+	uint64_t row_at; /* place in the rows that parity is made of: row x block_bytes + row_offset */
 	uint64_t xxh3;
 	uint32_t file; /* index into files */
 	bool has_xxh3;
+	bool has_row;
 };
 
 struct history_gap {
@@ -94,7 +96,9 @@ struct history {
 	struct history_file **files;
 	size_t file_count;
 	struct history_segment *segments; /* as in the journal; recording_open() sorts them */
-	size_t segment_count;             /* below 2^32 - 1 */
+	size_t segment_count;
+	struct history_segment *parity; /* as in the journal */
+	size_t parity_count;            /* with segment_count below 2^32 - 1 */
 	struct history_gap *gaps;
 	size_t gap_count;
 	struct history_clock *clocks;
@@ -126,12 +130,21 @@ const char *history_layout(const struct history *history);
 bool history_has_folder(const struct history *history);
 
 /**
- * history_promises() - up to where there are segments, for each of its files
- * @last_segment: index of the one that ends last, for each of the files; NULL is fine
+ * history_stored() - what lies in files: the segments, and behind them the parity
+ * @index: below segment_count + parity_count
+ */
+const struct history_segment *history_stored(const struct history *history, size_t index);
+
+/** history_stored_count() - segment_count + parity_count */
+size_t history_stored_count(const struct history *history);
+
+/**
+ * history_promises() - up to where there are segments or parity, for each of its files
+ * @last_stored: history_stored() index of what ends last, for each of the files; NULL is fine
  *
  * Return: array of offsets, free() it; NULL: no memory.
  */
-uint64_t *history_promises(const struct history *history, uint32_t *last_segment);
+uint64_t *history_promises(const struct history *history, uint32_t *last_stored);
 
 /**
  * history_is_same() - are both journals of the same run (moment, host and process of the start)?

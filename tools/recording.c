@@ -193,6 +193,16 @@ static int add_hole(struct layer *layer, uint64_t stream_offset, uint64_t bytes,
 	return 0;
 }
 
+/* What can be given of a segment, which may have to be rebuilt first. */
+static uint64_t available(const struct recording *recording, size_t index)
+{
+	const struct history_segment *segment = &recording->segments[index];
+
+	return recording_is_rebuilt(recording, (uint32_t)index) ?
+		       segment->bytes :
+		       recording_usable(recording, segment);
+}
+
 static int build_layers(const struct recording *recording, struct layer *layers)
 {
 	const struct history *history = recording->history;
@@ -200,7 +210,7 @@ static int build_layers(const struct recording *recording, struct layer *layers)
 
 	for (size_t i = 0; ret == 0 && i < recording->segment_count; i++) {
 		const struct history_segment *segment = &recording->segments[i];
-		uint64_t usable = recording_usable(recording, segment);
+		uint64_t usable = available(recording, i);
 
 		if (usable < segment->bytes)
 			ret = add_hole(&layers[LAYER_MISSING], segment->stream_offset + usable,
@@ -295,7 +305,7 @@ static int plan_segments(struct recording *recording, struct layer *layers)
 
 	for (size_t i = 0; ret == 0 && i < recording->segment_count; i++) {
 		const struct history_segment *segment = &recording->segments[i];
-		uint64_t segment_end = segment->stream_offset + recording_usable(recording, segment);
+		uint64_t segment_end = segment->stream_offset + available(recording, i);
 
 		if (segment_end <= position || segment_end == segment->stream_offset)
 			continue;
@@ -356,11 +366,9 @@ static void charge_missing(const struct recording *recording, struct recording_m
 /* Files whose bytes are all there in copies are not missed. */
 static void settle_missing(struct recording *recording)
 {
-	size_t kept = 0;
-
 	for (size_t i = 0; i < recording->segment_count; i++) {
 		const struct history_segment *segment = &recording->segments[i];
-		uint64_t usable = recording_usable(recording, segment);
+		uint64_t usable = available(recording, i);
 
 		if (usable < segment->bytes && recording->files[segment->file].missing >= 0)
 			charge_missing(recording,
@@ -368,16 +376,7 @@ static void settle_missing(struct recording *recording)
 				       segment->stream_offset + usable,
 				       segment->stream_offset + segment->bytes);
 	}
-	for (size_t i = 0; i < recording->missing_count; i++) {
-		struct recording_missing *missing = &recording->missing[i];
-
-		if (missing->bytes) {
-			recording->missing[kept++] = *missing;
-			continue;
-		}
-		recording_free_missing(missing);
-	}
-	recording->missing_count = kept;
+	recording_settle_missing(recording);
 	for (size_t i = 0; i < recording->file_count; i++)
 		recording->files[i].missing = -1;
 }
@@ -392,11 +391,15 @@ static int plan_journal(struct recording *recording)
 	if (recording->segment_count)
 		qsort_r(recording->segments, recording->segment_count,
 			sizeof(recording->segments[0]), compare_segments, recording);
-	ret = build_layers(recording, layers);
+	ret = recording_plan_parity(recording);
+	if (ret == 0)
+		ret = build_layers(recording, layers);
 	if (ret == 0)
 		ret = plan_segments(recording, layers);
 	for (int i = 0; i < LAYER_COUNT; i++)
 		free(layers[i].holes);
+	if (ret == 0)
+		ret = recording_list_rebuilt(recording);
 	if (ret == 0)
 		settle_missing(recording);
 	return ret;
@@ -513,6 +516,7 @@ void recording_free(struct recording *recording)
 		free(recording->given_files[i].name);
 	round_free(recording->round);
 	mark6_free(recording->mark6);
+	recording_free_parity(recording);
 	history_free(recording->history);
 	free(recording->files);
 	free(recording->places);
@@ -581,6 +585,34 @@ static void describe_segment(struct recording *recording, struct recording_piece
 	}
 }
 
+/* The same of one that has to be rebuilt. */
+static void describe_lost(const struct recording *recording, struct recording_piece *piece,
+			  const struct part *part)
+{
+	const struct history_segment *segment = &recording->segments[part->segment];
+	const struct data_file *file = &recording->files[segment->file];
+	unsigned target = recording->history->files[segment->file]->target;
+
+	*piece = (struct recording_piece){
+		.kind = RECORDING_DATA,
+		.stream_offset = part->stream_offset + recording->skip_bytes,
+		.bytes = part->bytes - recording->skip_bytes,
+		.is_length_known = true,
+		.fd = -ENOENT,
+		.is_lost = true,
+		.target = file->place >= 0 ? recording->places[file->place].path :
+					     recording->history->targets[target].path,
+		.file = file->name,
+		.has_xxh3 = segment->has_xxh3,
+		.xxh3 = segment->xxh3,
+		.sum_offset = segment->file_offset,
+		.sum_bytes = segment->bytes,
+		.segment = part->segment,
+		.file_index = segment->file,
+	};
+	piece->file_offset = segment->file_offset + (piece->stream_offset - segment->stream_offset);
+}
+
 /*
  * Does another segment have the bytes of this piece? Only of those that begin at the same place in
  * the stream.
@@ -592,6 +624,12 @@ static bool is_copy(const struct recording *recording, uint32_t a, uint32_t b,
 
 	return x->stream_offset == y->stream_offset &&
 	       y->stream_offset + recording_usable(recording, y) >= piece->stream_offset + piece->bytes;
+}
+
+static bool has_copy(const struct recording *recording, const struct recording_piece *piece)
+{
+	return recording->parity || (piece->segment + (size_t)1 < recording->segment_count &&
+				     is_copy(recording, piece->segment, piece->segment + 1, piece));
 }
 
 int recording_next(struct recording *recording, struct recording_piece *piece)
@@ -614,12 +652,13 @@ int recording_next(struct recording *recording, struct recording_piece *piece)
 		piece->cause = part->cause;
 		piece->is_estimated = part->is_estimated;
 		piece->is_length_known = part->is_length_known;
+	} else if (recording_is_rebuilt(recording, part->segment)) {
+		describe_lost(recording, piece, part);
 	} else {
 		describe_segment(recording, piece, part->segment,
 				 part->stream_offset + recording->skip_bytes,
 				 part->bytes - recording->skip_bytes);
-		piece->has_copy = part->segment + (size_t)1 < recording->segment_count &&
-				  is_copy(recording, part->segment, part->segment + 1, piece);
+		piece->has_copy = has_copy(recording, piece);
 	}
 	recording->skip_bytes = 0;
 	return 1;
@@ -655,8 +694,7 @@ int recording_other_copy(struct recording *recording, struct recording_piece *pi
 	    next >= recording->segment_count || !is_copy(recording, piece->segment, next, piece))
 		return -ENOENT;
 	describe_segment(recording, piece, next, piece->stream_offset, piece->bytes);
-	piece->has_copy = next + (size_t)1 < recording->segment_count &&
-			  is_copy(recording, next, next + 1, piece);
+	piece->has_copy = has_copy(recording, piece);
 	return 0;
 }
 

@@ -11,6 +11,9 @@
  * Without any journal the blocks of a Mark6 set (tools/mark6_set.h) in number order make the stream, or
  * the files' final names in number order.
  *
+ * Of a recording with parity, segments whose files are not there are pieces of data, too, as long as all else
+ * that is in their rows is there: recording_rebuild() makes them.
+ *
  * Where files are looked for: in the directories the caller names; in the targets of the journal,
  * by their path and by the UUID of their file system, if a journal of the same recording lies
  * there, too (a journal alone must not make a program read what its user didn't mean). Symbolic
@@ -71,15 +74,16 @@ struct recording_piece {
 
 	/* of data */
 	int fd; /* the recording's, for pread(); until the next call. < 0: -errno, can't be opened */
-	const char *target; /* directory the file was found in */
+	bool is_lost;       /* not there, and can be rebuilt; fd is < 0 until then */
+	const char *target; /* directory the file was found in, or of what is lost was recorded to */
 	const char *file;   /* relative to it, with .part where that was used */
 	uint64_t file_offset;
 	bool has_xxh3;
 	uint64_t xxh3;       /* XXH3-64, seed 0, of sum_bytes of the file from sum_offset on: the */
 	uint64_t sum_offset; /* same range as file_offset and bytes, or a longer one when the piece */
 	uint64_t sum_bytes; /* is only a part of what the journal's line covers */
-	bool has_copy;      /* recording_other_copy() may find the same bytes elsewhere */
-	uint32_t segment;   /* for recording_other_copy() and recording_refresh() */
+	bool has_copy; /* recording_other_copy() may find the same bytes elsewhere, or recording_rebuild() make them */
+	uint32_t segment; /* for these two, and recording_refresh() */
 	uint32_t file_index;
 
 	/* of a gap */
@@ -96,6 +100,7 @@ struct recording_missing {
 	uint64_t stream_offset; /* the stretch from its first byte ... */
 	uint64_t stream_end;    /* ... to behind its last */
 	uint64_t bytes;         /* of it missing; others may lie between; 0 = not known */
+	uint64_t parity_bytes;  /* recording_rebuilt() only: of parity, not of the stream */
 };
 
 struct recording_unused {
@@ -202,6 +207,29 @@ void recording_seek(struct recording *recording, uint64_t stream_offset);
 int recording_other_copy(struct recording *recording, struct recording_piece *piece);
 
 /**
+ * recording_rebuild() - the same bytes, made from the parity and all else that is in their rows
+ * @piece: data; on success fd and file_offset lead to the bytes, until the next call: they are right, and are
+ *         not to be verified again
+ *
+ * Holds the whole segment in memory, no more than JOURNAL_SEGMENT_MAX.
+ * Return: 0; -ENOENT there is no parity; -ENODATA something that is needed is not there, can't be read or
+ *         is wrong itself, and recording_error() says what; -EBADMSG what comes out has not got its checksum;
+ *         -ENOMEM.
+ */
+int recording_rebuild(struct recording *recording, struct recording_piece *piece);
+
+/**
+ * recording_can_rebuild() - would it come out, if what is good is as it was recorded?
+ * @index:   of a segment
+ * @is_good: is this (index for history_stored()) there, and right, so many bytes from its begin?
+ *
+ * Return: 1; 0; -ENOMEM.
+ */
+int recording_can_rebuild(struct recording *recording, uint32_t index,
+			  bool (*is_good)(void *context, uint32_t index, uint64_t bytes),
+			  void *context);
+
+/**
  * recording_refresh() - make fd of an earlier data piece usable again; may be closed when other
  * pieces were given
  */
@@ -219,6 +247,8 @@ const char *recording_cause_name(enum recording_cause cause);
 
 /** Lists, constant after opening; *count is set. */
 const struct recording_missing *recording_missing(const struct recording *recording, size_t *count);
+/** recording_rebuilt() - files that are not there or too short, but whose part of the stream can be rebuilt */
+const struct recording_missing *recording_rebuilt(const struct recording *recording, size_t *count);
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count);
 const struct recording_note *recording_notes(const struct recording *recording, size_t *count);
 

@@ -69,10 +69,10 @@ int recording_add_unused(struct recording *recording, const char *target, const 
 	return 0;
 }
 
-int recording_add_missing(struct recording *recording, const struct recording_missing *missing)
+static int add_file(struct recording_missing **list, size_t *count,
+		    const struct recording_missing *missing)
 {
-	struct recording_missing *room =
-		array_room(&recording->missing, recording->missing_count, sizeof(*room));
+	struct recording_missing *room = array_room(list, *count, sizeof(*room));
 	const char *texts[3] = { missing->target, missing->file, missing->reason };
 
 	if (!room || copy_texts(texts) < 0)
@@ -81,14 +81,59 @@ int recording_add_missing(struct recording *recording, const struct recording_mi
 	room->target = texts[0];
 	room->file = texts[1];
 	room->reason = texts[2];
-	recording->missing_count++;
+	++*count;
 	return 0;
+}
+
+int recording_add_missing(struct recording *recording, const struct recording_missing *missing)
+{
+	return add_file(&recording->missing, &recording->missing_count, missing);
+}
+
+int recording_add_rebuilt(struct recording *recording, const struct recording_missing *missing)
+{
+	return add_file(&recording->rebuilt, &recording->rebuilt_count, missing);
+}
+
+static void free_file(struct recording_missing *missing)
+{
+	free((char *)missing->target);
+	free((char *)missing->file);
+	free((char *)missing->reason);
+}
+
+static void settle(struct recording_missing *list, size_t *count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (list[i].bytes || list[i].parity_bytes)
+			list[kept++] = list[i];
+		else
+			free_file(&list[i]);
+	*count = kept;
+}
+
+void recording_settle_missing(struct recording *recording)
+{
+	settle(recording->missing, &recording->missing_count);
+}
+
+void recording_settle_rebuilt(struct recording *recording)
+{
+	settle(recording->rebuilt, &recording->rebuilt_count);
 }
 
 const struct recording_missing *recording_missing(const struct recording *recording, size_t *count)
 {
 	*count = recording->missing_count;
 	return recording->missing;
+}
+
+const struct recording_missing *recording_rebuilt(const struct recording *recording, size_t *count)
+{
+	*count = recording->rebuilt_count;
+	return recording->rebuilt;
 }
 
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count)
@@ -101,13 +146,6 @@ const struct recording_note *recording_notes(const struct recording *recording, 
 {
 	*count = recording->note_count;
 	return recording->notes;
-}
-
-void recording_free_missing(struct recording_missing *missing)
-{
-	free((char *)missing->target);
-	free((char *)missing->file);
-	free((char *)missing->reason);
 }
 
 void recording_drop_unused(struct recording *recording)
@@ -125,10 +163,13 @@ void recording_drop_unused(struct recording *recording)
 void recording_free_lists(struct recording *recording)
 {
 	for (size_t i = 0; i < recording->missing_count; i++)
-		recording_free_missing(&recording->missing[i]);
+		free_file(&recording->missing[i]);
+	for (size_t i = 0; i < recording->rebuilt_count; i++)
+		free_file(&recording->rebuilt[i]);
 	for (size_t i = 0; i < recording->note_count; i++)
 		free((char *)recording->notes[i].text);
 	recording_drop_unused(recording);
 	free(recording->missing);
+	free(recording->rebuilt);
 	free(recording->notes);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
+#include "recorder/layout.h"
 #include "tools/array.h"
 #include "tools/mark6_file.h"
 #include "tools/read_at.h"
@@ -20,6 +21,7 @@ enum form {
 	FORM_VBS,    /* NAME/NAME.NNNNNNNN */
 	FORM_RAW,    /* NAME.NNNNNN or the journal's template */
 	FORM_SINGLE, /* NAME.raw */
+	FORM_PARITY, /* NAME.parity.NNNNNN */
 	FORM_COUNT,
 };
 
@@ -32,6 +34,7 @@ struct listing {
 	struct recording *recording;
 	struct sequence vbs;
 	struct sequence raw;
+	struct sequence parity;
 	struct sequence from_template; /* of the journal */
 	bool has_template;
 	bool is_mark6; /* as the journal says */
@@ -59,14 +62,17 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 		recording->history ?
 			json_string_value(json_object_get(recording->history->start, "template")) :
 			NULL;
+	char parity_name[2 * NAME_MAX];
 
 	*listing = (struct listing){ .recording = recording };
 	listing->is_mark6 = recording->history &&
 			    strcmp(history_layout(recording->history), "mark6") == 0;
 	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
+	snprintf(parity_name, sizeof(parity_name), "%s" LAYOUT_PARITY_SUFFIX, recording->name);
 	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
-	    sequence_make(&listing->raw, recording->name, 6, SEQUENCE_DIGITS_MAX) < 0)
+	    sequence_make(&listing->raw, recording->name, 6, SEQUENCE_DIGITS_MAX) < 0 ||
+	    sequence_make(&listing->parity, parity_name, 6, SEQUENCE_DIGITS_MAX) < 0)
 		return recording_fail(recording, -EINVAL, "the name %s is too long", recording->name);
 	return 0;
 }
@@ -110,6 +116,8 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 		return FORM_SINGLE;
 	if (sequence_match(&listing->raw, stripped, number))
 		return FORM_RAW;
+	if (sequence_match(&listing->parity, stripped, number))
+		return FORM_PARITY;
 	return listing->has_template && sequence_match(&listing->from_template, stripped, number) ?
 		       FORM_RAW :
 		       FORM_COUNT;
@@ -260,6 +268,9 @@ static int visit_found(void *context, const char *name)
 	if (form == FORM_COUNT)
 		return 0;
 	join_name(listing, name, relative);
+	if (form == FORM_PARITY)
+		return recording_add_unused(recording, recording->places[listing->place].path, relative,
+					    "parity, and there is no journal that tells of what");
 	if (is_stray)
 		return add_stray(listing, relative, number,
 				 "not a final name, and there is no journal");
@@ -469,8 +480,9 @@ static int visit_any(void *context, const char *name)
 {
 	uint64_t number;
 	bool is_stray;
+	enum form form = match_name(context, name, &number, &is_stray);
 
-	return match_name(context, name, &number, &is_stray) == FORM_COUNT || is_stray ? 0 : -EEXIST;
+	return form == FORM_COUNT || form == FORM_PARITY || is_stray ? 0 : -EEXIST;
 }
 
 int recording_has_names(struct recording *recording)

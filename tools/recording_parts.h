@@ -4,6 +4,7 @@
  *
  *   recording_find.c      places, journals: which recording is it, and which journal is believed
  *   recording_resolve.c   the journal's files: where is each of them now
+ *   recording_parity.c    what is lost of them, from the parity and all else that it is of
  *   recording_names.c     without a journal: names in number order
  *   recording_mark6.c     without a journal: the blocks of a Mark6 set
  *   recording_files.c     the files, journals and places themselves, for those who repair them
@@ -52,6 +53,7 @@ struct given_file {
 
 struct round;
 struct mark6;
+struct parity;
 
 struct recording {
 	char error[RECORDING_ERROR_LEN];
@@ -85,11 +87,15 @@ struct recording {
 	struct round *round; /* instead of parts */
 	struct mark6 *mark6; /* the same, if info.mark6 is set */
 
+	struct parity *parity; /* NULL: there is none */
+
 	struct given_file *given_files;
 	size_t given_count;
 
 	struct recording_missing *missing;
 	size_t missing_count;
+	struct recording_missing *rebuilt;
+	size_t rebuilt_count;
 	struct recording_unused *unused;
 	size_t unused_count;
 	struct recording_note *notes;
@@ -108,9 +114,13 @@ int recording_add_note(struct recording *recording, bool is_trouble, const char 
 int recording_add_unused(struct recording *recording, const char *target, const char *file,
 			 const char *reason);
 int recording_add_missing(struct recording *recording, const struct recording_missing *missing);
+int recording_add_rebuilt(struct recording *recording, const struct recording_missing *missing);
+
+/** recording_settle_missing(), recording_settle_rebuilt() - those without any bytes go */
+void recording_settle_missing(struct recording *recording);
+void recording_settle_rebuilt(struct recording *recording);
 
 /** Their undoing. */
-void recording_free_missing(struct recording_missing *missing);
 void recording_drop_unused(struct recording *recording);
 void recording_free_lists(struct recording *recording);
 
@@ -159,6 +169,25 @@ int recording_resolve(struct recording *recording);
  * recording_scan_unused() - name data files that lie there and are not used. Return: 0; -ENOMEM.
  */
 int recording_scan_unused(struct recording *recording);
+
+/* recording_parity.c */
+
+/**
+ * recording_plan_parity() - which of the segments that aren't there will be rebuilt? Return: 0, without
+ * parity too; -ENOMEM.
+ */
+int recording_plan_parity(struct recording *recording);
+
+/** recording_is_rebuilt() - is it one of them? */
+bool recording_is_rebuilt(const struct recording *recording, uint32_t segment);
+
+/**
+ * recording_list_rebuilt() - name the files they are of, and those of parity, of all that are in the list
+ * of the missing. Return: 0; -ENOMEM.
+ */
+int recording_list_rebuilt(struct recording *recording);
+
+void recording_free_parity(struct recording *recording);
 
 /* recording_names.c */
 

@@ -17,7 +17,7 @@
 /* What the journal says about one file, while it is looked for. */
 struct wanted {
 	uint64_t bytes; /* up to its last segment's end */
-	uint32_t first; /* segments with the lowest and the highest offset in the file */
+	uint32_t first; /* history_stored() with the lowest and the highest offset in the file */
 	uint32_t last;
 	bool is_shared;   /* another target has a file of this name */
 	int worst;        /* -errno of the places where it could not be opened */
@@ -43,12 +43,12 @@ static void survey_segments(struct resolving *resolving)
 
 	for (size_t i = 0; i < history->file_count; i++)
 		resolving->wanted[i].first = resolving->wanted[i].last = NO_SEGMENT;
-	for (size_t i = 0; i < history->segment_count && i < NO_SEGMENT; i++) {
-		const struct history_segment *segment = &history->segments[i];
+	for (size_t i = 0; i < history_stored_count(history); i++) {
+		const struct history_segment *segment = history_stored(history, i);
 		struct wanted *wanted = &resolving->wanted[segment->file];
 
 		if (wanted->first == NO_SEGMENT ||
-		    segment->file_offset < history->segments[wanted->first].file_offset)
+		    segment->file_offset < history_stored(history, wanted->first)->file_offset)
 			wanted->first = (uint32_t)i;
 		if (segment->file_offset + segment->bytes > wanted->bytes) {
 			wanted->bytes = segment->file_offset + segment->bytes;
@@ -72,7 +72,7 @@ static void survey_names(struct resolving *resolving)
 
 static int verify_segment(const struct resolving *resolving, uint32_t index, int fd)
 {
-	const struct history_segment *segment = &resolving->recording->history->segments[index];
+	const struct history_segment *segment = history_stored(resolving->recording->history, index);
 	struct recording_piece piece = {
 		.fd = fd,
 		.has_xxh3 = true,

@@ -34,7 +34,7 @@ struct recovery {
 	struct recover_item *items;
 	size_t item_count;
 	uint64_t *promised;     /* of each of the history's files */
-	uint32_t *last_segment; /* of each: the one that ends last */
+	uint32_t *last_segment; /* of each: the history_stored() that ends last */
 	bool is_complete;       /* no journal that isn't there could promise more */
 	bool is_disturbed;      /* somebody else changes the files */
 };
@@ -337,9 +337,9 @@ static struct recover_item *add_item(struct recovery *recovery, int place, const
 	return item;
 }
 
-static bool is_right(const struct recovery *recovery, uint32_t segment_index, int fd)
+static bool is_right(const struct recovery *recovery, uint32_t index, int fd)
 {
-	const struct history_segment *segment = &recovery->info->history->segments[segment_index];
+	const struct history_segment *segment = history_stored(recovery->info->history, index);
 	struct recording_piece piece = { .fd = fd,
 					 .has_xxh3 = true,
 					 .xxh3 = segment->xxh3,

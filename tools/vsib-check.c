@@ -289,6 +289,30 @@ static void look_at_end(struct program *program)
 			"the journal has no end line: the recording was cut short; --recover brings it into order");
 }
 
+static void tell_missing(struct program *program, const struct recording_missing *m, bool is_rebuilt)
+{
+	json_t *item = json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target", json_file_text(m->target),
+				 "file", json_file_text(m->file), "reason", m->reason,
+				 "stream_offset", (json_int_t)m->stream_offset, "stream_end",
+				 (json_int_t)m->stream_end, "bytes", (json_int_t)m->bytes);
+
+	if (is_rebuilt) {
+		json_object_set_new(item, "rebuilt", json_true());
+		json_object_set_new(item, "parity_bytes", json_integer((json_int_t)m->parity_bytes));
+	}
+	if (m->bytes == 0 && m->parity_bytes)
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
+			     "missing: %s/%s %s: %" PRIu64 " bytes of parity", m->target, m->file,
+			     m->reason, m->parity_bytes);
+	else
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
+			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
+			     " to %" PRIu64 "%s",
+			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
+			     m->stream_offset, m->stream_end,
+			     is_rebuilt ? ", which the parity makes up for" : "");
+}
+
 static void look_at_missing(struct program *program)
 {
 	const struct recording_missing *missing;
@@ -296,20 +320,11 @@ static void look_at_missing(struct program *program)
 	size_t count;
 
 	missing = recording_missing(program->recording, &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct recording_missing *m = &missing[i];
-
-		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
-			     json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target",
-				       json_file_text(m->target), "file", json_file_text(m->file),
-				       "reason", m->reason, "stream_offset",
-				       (json_int_t)m->stream_offset, "stream_end",
-				       (json_int_t)m->stream_end, "bytes", (json_int_t)m->bytes),
-			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
-			     " to %" PRIu64,
-			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
-			     m->stream_offset, m->stream_end);
-	}
+	for (size_t i = 0; i < count; i++)
+		tell_missing(program, &missing[i], false);
+	missing = recording_rebuilt(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		tell_missing(program, &missing[i], true);
 	if (program->info->is_incomplete)
 		findings_worsen(program->findings, FINDINGS_DIFFERENCES);
 	unused = recording_unused(program->recording, &count);
@@ -403,29 +418,63 @@ static void on_progress(void *context, const struct check_result *result)
 	findings_show(program->findings, line);
 }
 
-static void tell_bad(struct program *program, size_t index, const struct recording_place *place,
-		     const struct recording_file *file)
+/* Where it is, and what can be done about it. */
+struct place_words {
+	struct recording_place place;
+	struct recording_file file;
+	char where[64];   /* in the stream */
+	const char *cure; /* "" = none */
+	json_t *item;
+};
+
+static bool describe_place(struct program *program, size_t index, struct place_words *words)
 {
-	const struct history_segment *segment = &program->info->history->segments[index];
+	const struct history_segment *segment = history_stored(program->info->history, index);
+	bool is_parity = index >= program->result.segment_count;
+
+	if (!recording_file(program->recording, segment->file, &words->file) ||
+	    !recording_place(program->recording, (size_t)words->file.place, &words->place))
+		return false;
+	words->cure = "";
+	words->item = json_pack("{s:o, s:o, s:I, s:I}", "target", json_file_text(words->place.path),
+				"file", json_file_text(words->file.file), "file_offset",
+				(json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes);
+	if (is_parity) {
+		snprintf(words->where, sizeof(words->where), "parity");
+		json_object_set_new(words->item, "parity", json_true());
+		return true;
+	}
+	snprintf(words->where, sizeof(words->where), "stream offset %" PRIu64, segment->stream_offset);
+	json_object_set_new(words->item, "stream_offset",
+			    json_integer((json_int_t)segment->stream_offset));
+	if (program->result.parity_count && program->result.wrong_bytes) { /* found out */
+		bool is_rebuildable = program->result.segments[index].is_rebuildable;
+
+		words->cure = is_rebuildable ? "; it can be rebuilt" : "; it can't be rebuilt";
+		json_object_set_new(words->item, "rebuildable", json_boolean(is_rebuildable));
+	}
+	return true;
+}
+
+static void tell_bad(struct program *program, size_t index, const struct place_words *words)
+{
+	const struct history_segment *segment = history_stored(program->info->history, index);
 	char narrow[128] = "";
 	uint64_t difference;
-	json_t *item = json_pack("{s:o, s:o, s:I, s:I, s:I}", "target", json_file_text(place->path),
-				 "file", json_file_text(file->file), "file_offset",
-				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes,
-				 "stream_offset", (json_int_t)segment->stream_offset);
 
-	if (check_difference(program->recording, &program->result, index, &difference) == 0) {
+	if (index < program->result.segment_count &&
+	    check_difference(program->recording, &program->result, index, &difference) == 0) {
 		difference += segment->file_offset;
 		snprintf(narrow, sizeof(narrow),
 			 "; the first byte that differs from a good copy is at file offset %" PRIu64,
 			 difference);
-		json_object_set_new(item, "first_difference", json_integer((json_int_t)difference));
+		json_object_set_new(words->item, "first_difference",
+				    json_integer((json_int_t)difference));
 	}
-	findings_add(program->findings, FINDING_BAD, FINDINGS_DIFFERENCES, item,
-		     "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64
-		     " bytes, stream offset %" PRIu64 "%s",
-		     place->path, file->file, segment->file_offset, segment->bytes,
-		     segment->stream_offset, narrow);
+	findings_add(program->findings, FINDING_BAD, FINDINGS_DIFFERENCES, words->item,
+		     "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64 " bytes, %s%s%s",
+		     words->place.path, words->file.file, segment->file_offset, segment->bytes,
+		     words->where, narrow, words->cure);
 }
 
 static const char *describe_error(int error)
@@ -443,31 +492,24 @@ static const char *describe_error(int error)
 
 static void tell_segments(struct program *program)
 {
-	for (size_t i = 0; i < program->result.segment_count; i++) {
-		const struct history_segment *segment = &program->info->history->segments[i];
+	for (size_t i = 0; i < program->result.segment_count + program->result.parity_count; i++) {
+		const struct history_segment *segment = history_stored(program->info->history, i);
 		const struct check_segment *found = &program->result.segments[i];
-		struct recording_place place;
-		struct recording_file file;
+		struct place_words words;
 
 		if ((found->state != CHECK_BAD && found->state != CHECK_UNREADABLE) ||
-		    !recording_file(program->recording, segment->file, &file) ||
-		    !recording_place(program->recording, (size_t)file.place, &place))
+		    !describe_place(program, i, &words))
 			continue;
 		if (found->state == CHECK_BAD) {
-			tell_bad(program, i, &place, &file);
+			tell_bad(program, i, &words);
 			continue;
 		}
-		findings_add(program->findings, FINDING_UNREADABLE, FINDINGS_TROUBLE,
-			     json_pack("{s:o, s:o, s:I, s:I, s:I, s:s}", "target",
-				       json_file_text(place.path), "file", json_file_text(file.file),
-				       "file_offset", (json_int_t)segment->file_offset, "bytes",
-				       (json_int_t)segment->bytes, "stream_offset",
-				       (json_int_t)segment->stream_offset, "error",
-				       describe_error(found->error)),
+		json_object_set_new(words.item, "error", json_string(describe_error(found->error)));
+		findings_add(program->findings, FINDING_UNREADABLE, FINDINGS_TROUBLE, words.item,
 			     "can't read %s/%s from file offset %" PRIu64 ", %" PRIu64
-			     " bytes, stream offset %" PRIu64 ": %s",
-			     place.path, file.file, segment->file_offset, segment->bytes,
-			     segment->stream_offset, describe_error(found->error));
+			     " bytes, %s: %s%s",
+			     words.place.path, words.file.file, segment->file_offset,
+			     segment->bytes, words.where, describe_error(found->error), words.cure);
 	}
 }
 
@@ -476,6 +518,8 @@ static int verify(struct program *program)
 	struct check_config config = { .stop = &stop_signal, .progress = on_progress, .context = program };
 	int ret = check_run(program->recording, &config, &program->result);
 
+	if (ret == 0)
+		ret = check_rebuilding(program->recording, &program->result);
 	tell_segments(program);
 	if (program->result.count[CHECK_UNSUMMED])
 		findings_say(program->findings,
@@ -514,23 +558,42 @@ static double rate_of(const struct program *program)
 static void say_totals(struct program *program)
 {
 	const struct check_result *result = &program->result;
-	char bytes[UNITS_TEXT_LEN];
+	char bytes[UNITS_TEXT_LEN], parity[64] = "", rebuildable[96] = "";
 
+	if (result->parity_count)
+		snprintf(parity, sizeof(parity), "; %" PRIu64 " of %" PRIu64 " pieces of parity",
+			 result->parity_states[CHECK_GOOD], result->parity_count);
+	if (result->parity_count && result->wrong_bytes)
+		snprintf(rebuildable, sizeof(rebuildable),
+			 "; %" PRIu64 " of %" PRIu64 " wrong bytes can be rebuilt",
+			 result->rebuildable_bytes, result->wrong_bytes);
 	findings_say(program->findings,
 		     "%s: %s: %" PRIu64 " bytes (%s) verified in %" PRIu64 " of %" PRIu64
-		     " segments; %" PRIu64 " gaps, %" PRIu64 " bad, %" PRIu64
-		     " unreadable, %" PRIu64 " missing; %.1f s, %.2f GB/s",
+		     " segments%s; %" PRIu64 " gaps, %" PRIu64 " bad, %" PRIu64
+		     " unreadable, %" PRIu64 " missing%s; %.1f s, %.2f GB/s",
 		     program->info->name, outcome(program), result->verified_bytes,
 		     units_format_bytes(bytes, result->verified_bytes), result->count[CHECK_GOOD],
-		     result->segment_count, findings_count(program->findings, FINDING_GAP),
+		     result->segment_count, parity, findings_count(program->findings, FINDING_GAP),
 		     result->count[CHECK_BAD], result->count[CHECK_UNREADABLE],
-		     result->count[CHECK_MISSING], (double)result->duration_ns / 1e9,
+		     result->count[CHECK_MISSING], rebuildable, (double)result->duration_ns / 1e9,
 		     rate_of(program) / 1e9);
 }
 
 static void add_list(json_t *report, const struct program *program, const char *key, enum finding kind)
 {
 	json_object_set(report, key, findings_items(program->findings, kind));
+}
+
+static json_t *parity_report(const struct check_result *result)
+{
+	const uint64_t *states = result->parity_states;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)result->parity_count,
+			 "verified_count", (json_int_t)states[CHECK_GOOD], "unsummed_count",
+			 (json_int_t)states[CHECK_UNSUMMED], "bad_count",
+			 (json_int_t)states[CHECK_BAD], "unreadable_count",
+			 (json_int_t)states[CHECK_UNREADABLE], "missing_count",
+			 (json_int_t)states[CHECK_MISSING]);
 }
 
 static json_t *build_report(const struct program *program)
@@ -554,6 +617,11 @@ static json_t *build_report(const struct program *program)
 		(json_int_t)findings_count(program->findings, FINDING_GAP), "duration_s",
 		(double)result->duration_ns / 1e9, "bytes_per_s", rate_of(program));
 
+	if (report && result->parity_count) {
+		json_object_set_new(report, "parity", parity_report(result));
+		json_object_set_new(report, "rebuildable_bytes",
+				    json_integer((json_int_t)result->rebuildable_bytes));
+	}
 	add_list(report, program, "bad", FINDING_BAD);
 	add_list(report, program, "unreadable", FINDING_UNREADABLE);
 	add_list(report, program, "missing", FINDING_MISSING);

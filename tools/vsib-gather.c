@@ -17,6 +17,7 @@
 #include "recorder/version.h"
 #include "tools/gather.h"
 #include "tools/gather_options.h"
+#include "tools/history.h"
 #include "tools/json_file.h"
 #include "tools/recording.h"
 
@@ -41,6 +42,8 @@ struct program {
 
 	uint64_t gap_lines;
 	uint64_t bad_lines;
+	uint64_t rebuilt_lines;
+	bool *is_named; /* files of which something bad was rebuilt, and that was said */
 	json_t *gaps;
 	json_t *bad_sums;
 };
@@ -190,6 +193,29 @@ static void on_unreadable(struct program *program, const struct recording_piece 
 		    error == -ENODATA ? "the file has become shorter" : strerror(-error));
 }
 
+static void on_rebuilt(struct program *program, const struct recording_piece *piece)
+{
+	if (!program->is_named)
+		program->is_named = calloc(program->info->history->file_count, sizeof(bool));
+	if (program->is_named && program->is_named[piece->file_index])
+		return;
+	if (is_line_left(program, &program->rebuilt_lines, "files with rebuilt pieces"))
+		say(program, "%s/%s: what is wrong with it is rebuilt from the parity",
+		    piece->target, piece->file);
+	if (program->is_named)
+		program->is_named[piece->file_index] = true;
+}
+
+static void on_not_made(struct program *program, const struct recording_piece *piece)
+{
+	if (is_line_left(program, &program->bad_lines, "unreadable pieces"))
+		say(program,
+		    "can't rebuild %s/%s from file offset %" PRIu64 " (stream offset %" PRIu64
+		    ", %" PRIu64 " bytes): %s",
+		    piece->target, piece->file, piece->file_offset, piece->stream_offset,
+		    piece->bytes, recording_error(program->recording));
+}
+
 static void on_event(void *context, const struct gather_event *event)
 {
 	struct program *program = context;
@@ -215,6 +241,12 @@ static void on_event(void *context, const struct gather_event *event)
 		break;
 	case GATHER_COPY:
 		say(program, "%s/%s is used instead", event->piece->target, event->piece->file);
+		break;
+	case GATHER_REBUILT:
+		on_rebuilt(program, event->piece);
+		break;
+	case GATHER_NOT_MADE:
+		on_not_made(program, event->piece);
 		break;
 	}
 }
@@ -273,6 +305,27 @@ static void say_missing(struct program *program)
 		    "a target that is somewhere else now, or has lost its journal, can be named with --target DIR");
 }
 
+static void say_rebuilt(struct program *program)
+{
+	const struct recording_missing *rebuilt;
+	uint64_t lines = 0;
+	size_t count;
+
+	rebuilt = recording_rebuilt(program->recording, &count);
+	for (size_t i = 0; i < count && is_line_left(program, &lines, "files that are rebuilt"); i++) {
+		const struct recording_missing *r = &rebuilt[i];
+
+		if (r->bytes)
+			say(program,
+			    "%s/%s %s: %" PRIu64 " bytes of the stream from %" PRIu64 " to %" PRIu64
+			    " are rebuilt from the parity",
+			    r->target, r->file, r->reason, r->bytes, r->stream_offset, r->stream_end);
+		else
+			say(program, "%s/%s %s: it is parity, nothing of the stream", r->target,
+			    r->file, r->reason);
+	}
+}
+
 static void say_found(struct program *program)
 {
 	const struct recording_unused *unused;
@@ -284,6 +337,7 @@ static void say_found(struct program *program)
 	for (size_t i = 0; i < count; i++)
 		say(program, "%s", notes[i].text);
 	say_missing(program);
+	say_rebuilt(program);
 	unused = recording_unused(program->recording, &count);
 	for (size_t i = 0; i < count && is_line_left(program, &lines, "unused files"); i++)
 		say(program, "%s/%s: %s, not used", unused[i].target, unused[i].file, unused[i].reason);
@@ -312,6 +366,7 @@ static void judge(struct program *program)
 
 static void list_piece(const struct recording_piece *piece)
 {
+	const char *kind = piece->is_lost ? "rebuilt" : "data";
 	char sum[17] = "-";
 
 	if (piece->kind == RECORDING_GAP) {
@@ -324,7 +379,7 @@ static void list_piece(const struct recording_piece *piece)
 	}
 	if (piece->has_xxh3 && piece->sum_bytes == piece->bytes)
 		snprintf(sum, sizeof(sum), "%016" PRIx64, piece->xxh3);
-	printf("data\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s/%s\n", piece->stream_offset,
+	printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s/%s\n", kind, piece->stream_offset,
 	       piece->bytes, piece->file_offset, sum, piece->target, piece->file);
 }
 
@@ -436,14 +491,17 @@ static void say_summary(struct program *program)
 {
 	const struct gather_result *result = &program->result;
 	double spent = (double)(units_monotonic_ns() - program->start_ns) / 1e9;
-	char bytes[UNITS_TEXT_LEN];
+	char bytes[UNITS_TEXT_LEN], rebuilt[64] = "";
 
+	if (result->rebuilt_bytes)
+		snprintf(rebuilt, sizeof(rebuilt), ", %" PRIu64 " bytes rebuilt",
+			 result->rebuilt_bytes);
 	say(program,
 	    "%" PRIu64 " bytes (%s) from %" PRIu64 " pieces in %.1f s%s; %" PRIu64 " gaps, %" PRIu64
-	    " bytes filled, %" PRIu64 " bad checksums, %" PRIu64 " unreadable",
+	    " bytes filled, %" PRIu64 " bad checksums, %" PRIu64 " unreadable%s",
 	    result->bytes_out, units_format_bytes(bytes, result->bytes_out), result->piece_count,
 	    spent, program->status == 0 ? ": whole" : "", result->gap_count, result->filled_bytes,
-	    result->bad_sum_count, result->unreadable_count);
+	    result->bad_sum_count, result->unreadable_count, rebuilt);
 }
 
 /*
@@ -451,13 +509,10 @@ static void say_summary(struct program *program)
  * ----------------------------------------------------------------------------------
  */
 
-static json_t *missing_array(const struct program *program)
+static json_t *missing_array(const struct recording_missing *missing, size_t count)
 {
-	const struct recording_missing *missing;
 	json_t *array = json_array();
-	size_t count;
 
-	missing = recording_missing(program->recording, &count);
 	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
 		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "target",
 						       missing[i].target, "file", missing[i].file,
@@ -509,21 +564,27 @@ static json_t *build_report(struct program *program)
 {
 	static const char *const outcomes[] = { "whole", "gaps", "trouble" };
 	const struct gather_result *result = &program->result;
+	const struct recording_missing *missing, *rebuilt;
+	size_t missing_count, rebuilt_count;
 
+	missing = recording_missing(program->recording, &missing_count);
+	rebuilt = recording_rebuilt(program->recording, &rebuilt_count);
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:s?, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:s?, s:o, s:o, s:o}",
 		"schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION,
 		"name", program->info->name, "outcome", outcomes[program->status], "exit_status",
 		program->status, "output", program->options.output, "fill",
 		program->options.fill == GATHER_PATTERN ? "pattern" : "none", "stream_bytes",
 		(json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
-		"filled_bytes", (json_int_t)result->filled_bytes, "segments",
-		(json_int_t)result->piece_count, "gap_count", (json_int_t)result->gap_count, "gaps",
-		program->gaps, "missing", missing_array(program), "bad_checksums",
-		program->bad_sums, "bad_checksum_count", (json_int_t)result->bad_sum_count,
-		"unreadable_count", (json_int_t)result->unreadable_count, "journal",
-		program->info->journal, "journals", journal_array(program), "unused",
-		unused_array(program), "warnings", warning_array(program));
+		"filled_bytes", (json_int_t)result->filled_bytes, "rebuilt_bytes",
+		(json_int_t)result->rebuilt_bytes, "rebuilt", missing_array(rebuilt, rebuilt_count),
+		"segments", (json_int_t)result->piece_count, "gap_count",
+		(json_int_t)result->gap_count, "gaps", program->gaps, "missing",
+		missing_array(missing, missing_count), "bad_checksums", program->bad_sums,
+		"bad_checksum_count", (json_int_t)result->bad_sum_count, "unreadable_count",
+		(json_int_t)result->unreadable_count, "journal", program->info->journal, "journals",
+		journal_array(program), "unused", unused_array(program), "warnings",
+		warning_array(program));
 }
 
 static int write_report(struct program *program)
@@ -594,6 +655,7 @@ int main(int argc, char **argv)
 	recording_free(program.recording);
 	json_decref(program.gaps);
 	json_decref(program.bad_sums);
+	free(program.is_named);
 	arguments_free(&program.options.arguments);
 	return status;
 }
