@@ -123,6 +123,9 @@ void history_free(struct history *history);
  */
 bool history_is_same(const struct history *a, const struct history *b);
 
+/** history_has_second() - was all of it written twice? Then there are files of NAME-copy, too */
+bool history_has_second(const struct history *history);
+
 /**
  * history_file_is_safe() - a relative path that stays below where it starts, without control
  * characters

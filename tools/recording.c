@@ -435,32 +435,42 @@ static void charge_missing(const struct recording *recording, struct recording_m
 	}
 }
 
-/* Files whose bytes are all there in copies are not missed. */
+/* The stretch of a file of which nothing is missing in the stream, so far; segments come in order. */
+static void widen_covered(struct recording_missing *missing, uint64_t from, uint64_t to)
+{
+	if (missing->bytes)
+		return;
+	if (missing->stream_end == 0)
+		missing->stream_offset = from;
+	missing->stream_end = to;
+}
+
+/* Files whose bytes are all there in copies are set apart. */
 static void settle_missing(struct recording *recording)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < recording->segment_count; i++) {
 		const struct history_segment *segment = &recording->segments[i];
-		uint64_t usable = recording_usable(recording, segment);
+		uint64_t from = segment->stream_offset + recording_usable(recording, segment);
+		uint64_t to = segment->stream_offset + segment->bytes;
+		struct recording_missing *missing;
 
-		if (usable < segment->bytes && recording->files[segment->file].missing >= 0)
-			charge_missing(recording,
-				       &recording->missing[recording->files[segment->file].missing],
-				       segment->stream_offset + usable,
-				       segment->stream_offset + segment->bytes);
+		if (from == to || recording->files[segment->file].missing < 0)
+			continue;
+		missing = &recording->missing[recording->files[segment->file].missing];
+		widen_covered(missing, from, to);
+		charge_missing(recording, missing, from, to);
 	}
 	for (size_t i = 0; i < recording->missing_count; i++) {
-		struct recording_missing *missing = &recording->missing[i];
+		struct recording_missing missing = recording->missing[i];
 
-		if (missing->bytes) {
-			recording->missing[kept++] = *missing;
+		if (missing.bytes == 0)
 			continue;
-		}
-		free((char *)missing->target);
-		free((char *)missing->file);
-		free((char *)missing->reason);
+		recording->missing[i] = recording->missing[kept];
+		recording->missing[kept++] = missing;
 	}
+	recording->covered_count = recording->missing_count - kept;
 	recording->missing_count = kept;
 	for (size_t i = 0; i < recording->file_count; i++)
 		recording->files[i].missing = -1;
@@ -571,7 +581,7 @@ void recording_free(struct recording *recording)
 		free((char *)recording->journals[i]);
 		free(recording->journal_files[i].file);
 	}
-	for (size_t i = 0; i < recording->missing_count; i++) {
+	for (size_t i = 0; i < recording->missing_count + recording->covered_count; i++) {
 		free((char *)recording->missing[i].target);
 		free((char *)recording->missing[i].file);
 		free((char *)recording->missing[i].reason);
@@ -793,6 +803,12 @@ const struct recording_missing *recording_missing(const struct recording *record
 {
 	*count = recording->missing_count;
 	return recording->missing;
+}
+
+const struct recording_missing *recording_covered(const struct recording *recording, size_t *count)
+{
+	*count = recording->covered_count;
+	return *count ? recording->missing + recording->missing_count : NULL;
 }
 
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
+#include "recorder/layout.h"
 #include "tools/array.h"
 #include "tools/read_at.h"
 #include "tools/recording_parts.h"
@@ -30,6 +31,7 @@ struct found {
 
 struct listing {
 	struct recording *recording;
+	const char *name; /* of the recording, or of its second copy */
 	struct sequence vbs;
 	struct sequence raw;
 	struct sequence from_template; /* of the journal */
@@ -52,19 +54,20 @@ struct listing {
 	const char **journal_names;    /* sorted */
 };
 
-static int prepare_listing(struct listing *listing, struct recording *recording)
+static int prepare_listing(struct listing *listing, struct recording *recording, const char *name)
 {
 	const char *text =
 		recording->history ?
 			json_string_value(json_object_get(recording->history->start, "template")) :
 			NULL;
 
-	*listing = (struct listing){ .recording = recording };
-	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
-	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
-	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
-	    sequence_make(&listing->raw, recording->name, 6, SEQUENCE_DIGITS_MAX) < 0)
-		return recording_fail(recording, -EINVAL, "the name %s is too long", recording->name);
+	*listing = (struct listing){ .recording = recording, .name = name };
+	snprintf(listing->single, sizeof(listing->single), "%.*s.raw", NAME_MAX, name);
+	listing->has_template = text && strcmp(name, recording->name) == 0 &&
+				sequence_parse(&listing->from_template, text) == 0;
+	if (sequence_make(&listing->vbs, name, 8, 8) < 0 ||
+	    sequence_make(&listing->raw, name, 6, SEQUENCE_DIGITS_MAX) < 0)
+		return recording_fail(recording, -EINVAL, "the name %s is too long", name);
 	return 0;
 }
 
@@ -113,7 +116,7 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 
 static void join_name(const struct listing *listing, const char *name, char *buf)
 {
-	snprintf(buf, RELATIVE_LEN, "%s%s%.*s", listing->is_own_folder ? listing->recording->name : "",
+	snprintf(buf, RELATIVE_LEN, "%s%s%.*s", listing->is_own_folder ? listing->name : "",
 		 listing->is_own_folder ? "/" : "", NAME_MAX, name);
 }
 
@@ -123,7 +126,7 @@ static int scan_places(struct listing *listing, int (*visit)(void *context, cons
 
 	for (size_t i = 0; i < recording->place_count; i++)
 		for (int is_own = 0; is_own < 2; is_own++) {
-			const char *folder = is_own ? recording->name : "";
+			const char *folder = is_own ? listing->name : "";
 			int ret;
 
 			listing->place = (int)i;
@@ -187,11 +190,11 @@ static int visit_unused(void *context, const char *name)
 					       "not in the journal");
 }
 
-int recording_scan_unused(struct recording *recording)
+static int scan_unused(struct recording *recording, const char *name)
 {
 	struct listing listing;
 	size_t count = recording->file_count;
-	int ret = prepare_listing(&listing, recording);
+	int ret = prepare_listing(&listing, recording, name);
 
 	if (ret < 0) {
 		recording->error[0] = '\0';
@@ -221,6 +224,17 @@ done:
 	free(listing.used);
 	free(listing.journal_names);
 	return ret;
+}
+
+int recording_scan_unused(struct recording *recording)
+{
+	char second[NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)];
+	int ret = scan_unused(recording, recording->name);
+
+	if (ret < 0 || !history_has_second(recording->history))
+		return ret;
+	snprintf(second, sizeof(second), "%.*s" LAYOUT_COPY_SUFFIX, NAME_MAX, recording->name);
+	return scan_unused(recording, second);
 }
 
 /*
@@ -482,7 +496,7 @@ static void judge_strays(struct listing *listing)
 int recording_read_names(struct recording *recording)
 {
 	struct listing listing;
-	int ret = prepare_listing(&listing, recording);
+	int ret = prepare_listing(&listing, recording, recording->name);
 
 	recording->has_own_segments = true;
 	if (ret == 0)

@@ -75,8 +75,8 @@ struct recording {
 	uint64_t skip_bytes; /* of the next part, after a seek */
 	struct round *round; /* instead of parts */
 
-	struct recording_missing *missing;
-	size_t missing_count;
+	struct recording_missing *missing; /* and behind these the covered ones */
+	size_t missing_count, covered_count;
 	struct recording_unused *unused;
 	size_t unused_count;
 	struct recording_note *notes;

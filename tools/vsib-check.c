@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/layout.h"
 #include "recorder/version.h"
 #include "tools/busy.h"
 #include "tools/check.h"
@@ -71,23 +72,45 @@ static bool is_piece_of(const char *recording_path, const struct stat *st)
 	return is_piece;
 }
 
-/* TARGET/NAME.xxx belongs to TARGET/NAME, and TARGET/NAME/NAME.xxx, too. NULL: to none. */
+/* In the target itself, or in the recording's own directory there. NULL: it isn't. */
+static char *try_owner(const char *dir, const char *name, const struct stat *st)
+{
+	static const char *const ups[] = { "", "/.." };
+
+	for (size_t i = 0; i < sizeof(ups) / sizeof(ups[0]); i++) {
+		char *owner;
+
+		if (asprintf(&owner, "%s%s/%s", dir, ups[i], name) < 0)
+			return NULL;
+		if (is_piece_of(owner, st))
+			return owner;
+		free(owner);
+	}
+	return NULL;
+}
+
+/*
+ * TARGET/NAME.xxx belongs to TARGET/NAME, and TARGET/NAME/NAME.xxx, too. So do the files of NAME-copy when NAME was
+ * written twice. NULL: to none.
+ */
 static char *find_owner(const char *path, const struct stat *st)
 {
 	char *copy = strdup(path), *base_copy = strdup(path), *owner = NULL;
-	const char *dir, *base;
+	size_t suffix_len = strlen(LAYOUT_COPY_SUFFIX), len;
+	char *dir, *name;
 
-	if (!copy || !base_copy)
-		goto done;
-	dir = dirname(copy);
-	base = basename(base_copy);
-	if (asprintf(&owner, "%s/%.*s", dir, (int)strcspn(base, "."), base) < 0)
-		owner = NULL;
-	if (owner && is_piece_of(owner, st))
-		goto done;
-	free(owner);
-	owner = is_piece_of(dir, st) ? strdup(dir) : NULL;
-done:
+	if (copy && base_copy) {
+		dir = dirname(copy);
+		name = basename(base_copy);
+		len = strcspn(name, ".");
+		name[len] = '\0';
+		owner = try_owner(dir, name, st);
+		if (!owner && len > suffix_len &&
+		    strcmp(name + len - suffix_len, LAYOUT_COPY_SUFFIX) == 0) {
+			name[len - suffix_len] = '\0';
+			owner = try_owner(dir, name, st);
+		}
+	}
 	free(copy);
 	free(base_copy);
 	return owner;
@@ -311,6 +334,14 @@ static void look_at_end(struct program *program)
 			"the journal has no end line: the recording was cut short; --recover brings it into order");
 }
 
+static json_t *missing_item(const struct recording_missing *missing)
+{
+	return json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target", json_file_text(missing->target),
+			 "file", json_file_text(missing->file), "reason", missing->reason,
+			 "stream_offset", (json_int_t)missing->stream_offset, "stream_end",
+			 (json_int_t)missing->stream_end, "bytes", (json_int_t)missing->bytes);
+}
+
 static void look_at_missing(struct program *program)
 {
 	const struct recording_missing *missing;
@@ -322,16 +353,18 @@ static void look_at_missing(struct program *program)
 		const struct recording_missing *m = &missing[i];
 
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
-			     json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target",
-				       json_file_text(m->target), "file", json_file_text(m->file),
-				       "reason", m->reason, "stream_offset",
-				       (json_int_t)m->stream_offset, "stream_end",
-				       (json_int_t)m->stream_end, "bytes", (json_int_t)m->bytes),
+			     missing_item(m),
 			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
 			     " to %" PRIu64,
 			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
 			     m->stream_offset, m->stream_end);
 	}
+	missing = recording_covered(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
+			     missing_item(&missing[i]),
+			     "missing: %s/%s %s; its bytes are all there in other files",
+			     missing[i].target, missing[i].file, missing[i].reason);
 	if (program->info->is_incomplete)
 		findings_worsen(program->findings, FINDINGS_DIFFERENCES);
 	unused = recording_unused(program->recording, &count);
