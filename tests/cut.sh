@@ -12,6 +12,7 @@
 #	cut_recovered NAME TARGET...        recovers, and looks at everything; the test fails unless all is as it should be
 #	cut_recovered_without LOST NAME TARGET...   the same of a recording in two copies, when one of its targets is lost;
 #	                                    $safe bytes of the stream are left
+#	cut_recovered_without_each NAME TARGET...   with directories, which are as before afterwards
 #
 # The image lies on a file system that shares extents, so a snapshot is one moment of both disks, in the middle of
 # whatever they are doing. Writes that had reached the disk by then are in it, whether or not somebody had synced.
@@ -225,4 +226,18 @@ cut_recovered_without() {
 		rig_fail "what is left of $name without $lost is not the $safe bytes that were safe there"
 	rm "$RIG/gathered"
 	echo "without ${lost##*/}: $safe bytes"
+}
+
+cut_recovered_without_each() { # NAME TARGET...
+	local name=$1 lost
+	shift
+	mkdir "$RIG/as_it_was"
+	cp -r --reflink=auto "$@" "$RIG/as_it_was"
+	for lost; do
+		rm -r "$lost"
+		cut_recovered_without "$lost" "$name" "$@"
+		rm -rf "$@"
+		cp -r --reflink=auto "$RIG/as_it_was"/* "$RIG"
+	done
+	rm -r "$RIG/as_it_was"
 }
