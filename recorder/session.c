@@ -261,10 +261,9 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	second_name(name, sizeof(name), session);
 	/* a second copy has no journal of its own */
 	if (session->config.use_force && existing_copies(&disk->target, name) > 0)
-		return refuse(
-			refusal, EX_CANTCREAT, -EEXIST,
-			"%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
-			disk->target.path, name, session->config.name);
+		return refuse(refusal, EX_CANTCREAT, -EEXIST,
+			      "%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
+			      disk->target.path, name, session->config.name);
 	return find_existing_files(session, disk, name, disk->second_template, refusal);
 }
 

@@ -59,8 +59,10 @@ scene() {
 	vbs:*) to+=(--layout vbs --chunk 2Mi) ;;
 	*) rig_fail "scene: layout $3?" ;;
 	esac
-	# what has one copy waits in the ring for the other, that of a disk which is stuck for two seconds
-	[ $copies -eq 1 ] || { to+=(--copies $copies) && fault_ring=(--ring 128Mi --block 256Ki); }
+	if [ "$copies" -gt 1 ]; then # what has one copy waits in the ring for the other: of a disk that is stuck for 2 s
+		to+=(--copies "$copies")
+		fault_ring=(--ring 128Mi --block 256Ki)
+	fi
 	met=$(faults_met)
 }
 

@@ -352,8 +352,7 @@ static void look_at_missing(struct program *program)
 	for (size_t i = 0; i < count; i++) {
 		const struct recording_missing *m = &missing[i];
 
-		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
-			     missing_item(m),
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, missing_item(m),
 			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
 			     " to %" PRIu64,
 			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->bytes,
