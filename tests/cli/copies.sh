@@ -120,6 +120,10 @@ two_copies
 rm -r a/e b/e
 record 73 -s sim: -n 1M --name e --copies 2 $same -o a -o b
 said 'e-copy exists: recordings are never overwritten'
+touch a/e-copy/notes.txt
+record 73 -s sim: -n 1M --name e --copies 2 $same -o a -o b --force
+said 'e-copy/notes.txt is in the way'
+rm a/e-copy/notes.txt
 two_copies --force
 record 0 -s sim: -n 1M --name e --layout vbs $same -o a -o b --force
 [ -z "$(find a b -name 'e-copy*')" ] || rig_fail "the old second copy is still there"
