@@ -239,7 +239,8 @@ void session_lose(struct session *session, account_counter *counter, uint64_t st
 {
 	struct gone gone = { session, cause };
 
-	account_add(counter, bytes);
+	if (counter)
+		account_add(counter, bytes);
 	if (!session->copies)
 		session_gap(session, stream_offset, bytes, cause, false);
 	else if (copies_lose(session->copies, is_second, stream_offset, bytes, cause, tell_gone,
