@@ -160,22 +160,28 @@ static int note_line(json_t *files, json_int_t *index, const json_t *line, const
 	return json_object_set_new(files, file, json_true()) < 0 ? -ENOMEM : 0;
 }
 
+/* NULL: it isn't there, or no file. */
+static FILE *open_journal(const struct target *target, const char *journal)
+{
+	int fd = openat(target->dir_fd, journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* The names of the files that the recording has on this target by its journal there, as keys. */
 static int read_files(json_t **out, const struct target *target, const char *journal)
 {
-	int fd = openat(target->dir_fd, journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
-	    ret = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *f = open_journal(target, journal);
 	json_t *files = json_object();
 	json_int_t index = -1;
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t len;
+	int ret = files ? 0 : -ENOMEM;
 
-	if (!f && fd >= 0)
-		close(fd);
-	if (!files)
-		ret = -ENOMEM;
 	while (f && ret == 0 && (len = getline(&text, &room, f)) > 0) {
 		json_t *line = json_loadb(text, (size_t)len, 0, NULL); /* NULL: torn */
 
@@ -187,6 +193,29 @@ static int read_files(json_t **out, const struct target *target, const char *jou
 		fclose(f);
 	*out = files;
 	return ret;
+}
+
+unsigned existing_copies(const struct target *target, const char *name)
+{
+	char journal[2 * (NAME_MAX + 1)];
+	unsigned copies = 0;
+
+	/* of layout raw, of layout vbs */
+	for (int is_inside = 0; is_inside < 2 && copies == 0; is_inside++) {
+		json_t *start;
+		FILE *f;
+
+		snprintf(journal, sizeof(journal), "%.200s%s%.200s" JOURNAL_SUFFIX,
+			 is_inside ? name : "", is_inside ? "/" : "", name);
+		f = open_journal(target, journal);
+		start = f ? json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+		if (start)
+			copies = json_integer_value(json_object_get(start, "copies")) > 1 ? 2 : 1;
+		json_decref(start);
+		if (f)
+			fclose(f);
+	}
+	return copies;
 }
 
 static bool is_listed(const json_t *files, const char *file)

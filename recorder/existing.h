@@ -39,6 +39,12 @@ int existing_check(const struct target *target, const char *name, const char *na
 		   char *found, size_t len);
 
 /**
+ * existing_copies() - how often the recording was written, by its journal on this target
+ * Return: 1 or more; 0 no journal of that name is there, or it can't be read.
+ */
+unsigned existing_copies(const struct target *target, const char *name);
+
+/**
  * existing_remove() - remove all of it; only files that belong to the recording, and the
  * directory when it is empty then Return: 0; -ENOTEMPTY when foreign files are in its directory;
  * -errno.

@@ -12,6 +12,7 @@
 #include "recorder/packets.h"
 #include "recorder/xxh3.h"
 
+#define FIRST_RUNS 3 /* so many fit when one is begun in two copies: itself, one being written, one being filled */
 #define SUM_AGE_NS \
 	INT64_C(1500000000) /* a checksum spans so much time at most: the journal follows */
 
@@ -30,7 +31,8 @@ struct sum {
 struct lane {
 	struct sum sum;
 	uint32_t disk; /* of the open file: a disk's number, or RING_RESCUE: whoever is free first */
-	uint32_t second_disk; /* of its second copy; RING_NONE = there is none */
+	bool has_second;      /* the open file is written twice */
+	uint32_t second_disk; /* of that; RING_NONE = there is none */
 	uint32_t block;       /* being filled; RING_NONE = none */
 	uint32_t last;        /* last block of the open run; RING_NONE = no run is open */
 	size_t fill;          /* bytes in block */
@@ -53,6 +55,7 @@ struct lanes {
 	struct lane *parity;  /* the one behind them; NULL = none */
 	uint64_t row;         /* parity: the unit that each lane gets once, */
 	bool is_row_begun;    /* and what there is of it so far is in parity->block, if that could be had */
+	bool is_short;          /* of room: the last file has no second copy */
 	struct lane lanes[];
 };
 
@@ -146,6 +149,34 @@ static uint32_t choose_second_disk(const struct session *session, uint32_t first
 	return chosen == STRIPE_NOBODY ? RING_RESCUE : chosen;
 }
 
+/*
+ * A disk that can't keep up must not cost the stream what another one could take: when the ring is nearly full of
+ * what waits for second copies, new files get none. A source that can wait does so instead.
+ */
+static bool has_room_for_second(const struct session *session)
+{
+	const struct layout_plan *plan = &session->plan;
+	uint64_t free_bytes = ring_free_count(session->ring) * plan->block_bytes;
+	uint64_t wanted = FIRST_RUNS * plan->run_bytes;
+
+	if (wanted > plan->ring_bytes / 2)
+		wanted = plan->ring_bytes / 2;
+	return !session->can_drop || free_bytes >= wanted;
+}
+
+static void choose_second(struct lanes *lanes, struct lane *lane)
+{
+	struct session *session = lanes->session;
+	bool is_short = !has_room_for_second(session);
+
+	lane->has_second = !is_short;
+	lane->second_disk = is_short ? RING_NONE : choose_second_disk(session, lane->disk);
+	if (is_short && !lanes->is_short)
+		session_event(session, "copies-wait", -1,
+			      "the ring is nearly full of what waits for its second copy: what comes now gets one copy only");
+	lanes->is_short = is_short;
+}
+
 /* ---- files ---- */
 
 static uint64_t lane_file_bytes(const struct lanes *lanes, const struct lane *lane)
@@ -203,7 +234,7 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 	if (plan->stripe == STRIPE_ANY)
 		lane->disk = choose_disk(session);
 	if (plan->has_second)
-		lane->second_disk = choose_second_disk(session, lane->disk);
+		choose_second(lanes, lane);
 }
 
 /* ---- checksums ---- */
@@ -379,12 +410,12 @@ static void begin_run(struct session *session, const struct lane *lane, bool is_
 	struct block_label *label = ring_label(session->ring, lane->block);
 
 	/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
-	atomic_fetch_add_explicit(&session->run_count, session->plan.has_second ? 2 : 1,
+	atomic_fetch_add_explicit(&session->run_count, lane->has_second ? 2 : 1,
 				  memory_order_relaxed);
 	atomic_store_explicit(&label->holders[0], lane->disk, memory_order_relaxed);
 	atomic_store_explicit(&label->holders[1], lane->second_disk, memory_order_relaxed);
 	ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);
-	if (session->plan.has_second)
+	if (lane->has_second)
 		ring_put_second(session->ring, lane->second_disk, lane->block);
 	rescue_if_left(session, lane->disk);
 	rescue_if_left(session, lane->second_disk);
@@ -426,8 +457,10 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	is_last = is_last || label->is_file_end;
 	add_assigned(session, lane->disk, lane->fill);
 	add_assigned(session, lane->second_disk, lane->fill);
-	if (plan->has_second) /* both give it back */
+	if (lane->has_second) /* both give it back */
 		ring_hold(session->ring, lane->block);
+	else if (plan->has_second)
+		session_lose_block(session, NULL, lane->block, GAP_DISK, true);
 	if (lane->last == RING_NONE) {
 		begin_run(session, lane, is_last);
 	} else {

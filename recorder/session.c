@@ -256,15 +256,27 @@ static void second_name(char *buf, size_t len, const struct session *session)
 	snprintf(buf, len, "%.150s" LAYOUT_COPY_SUFFIX, session->config.name);
 }
 
+/* Where a second copy is to be, or with --force where the old recording has one. */
+static bool is_second_concerned(const struct session *session, const struct target *target)
+{
+	return session->plan.has_second ||
+	       (session->config.use_force && existing_copies(target, session->config.name) > 1);
+}
+
 static int find_existing(const struct session *session, const struct disk *disk, struct refusal *refusal)
 {
 	char name[NAME_MAX + 1];
 	int ret = find_existing_files(session, disk, session->config.name, disk->name_template,
 				      refusal);
 
-	if (ret < 0 || !session->plan.has_second)
+	if (ret < 0 || !is_second_concerned(session, &disk->target))
 		return ret;
 	second_name(name, sizeof(name), session);
+	/* a second copy has no journal of its own */
+	if (session->config.use_force && existing_copies(&disk->target, name) > 0)
+		return refuse(refusal, EX_CANTCREAT, -EEXIST,
+			      "%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
+			      disk->target.path, name, session->config.name);
 	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 
@@ -297,10 +309,10 @@ static int name_files(struct session *session, struct refusal *refusal)
 			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
 		else
 			layout_default_template(disk->name_template, plan, config->name);
-		if (plan->has_second)
-			layout_default_template(disk->other_template, plan, name);
-		else if (plan->has_parity)
+		if (plan->has_parity)
 			layout_parity_template(disk->other_template, config->name);
+		else
+			layout_default_template(disk->other_template, plan, name);
 		if (disk->target.kind != TARGET_DIRECTORY)
 			continue;
 		ret = find_existing(session, disk, refusal);
@@ -697,9 +709,11 @@ static int remove_existing(struct session *session, struct refusal *refusal)
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
 		const struct target *target = &session->disks[i].target;
 
-		ret = existing_remove(target, session->config.name);
-		if (ret == 0 && session->plan.has_second)
+		/* the journal, which tells of both, goes last */
+		if (is_second_concerned(session, target))
 			ret = existing_remove(target, name);
+		if (ret == 0)
+			ret = existing_remove(target, session->config.name);
 		if (ret < 0)
 			refuse(refusal, EX_CANTCREAT, ret,
 			       "can't remove the old recording %s on %s: %s", session->config.name,

@@ -254,7 +254,8 @@ void session_lose(struct session *session, account_counter *counter, uint64_t st
 		atomic_fetch_add_explicit(&session->parity_lost_bytes, bytes, memory_order_relaxed);
 		return;
 	}
-	account_add(counter, bytes);
+	if (counter)
+		account_add(counter, bytes);
 	if (!session->copies)
 		session_gap(session, stream_offset, bytes, cause, false);
 	else if (copies_lose(session->copies, number & LAYOUT_SECOND, stream_offset, bytes, cause,

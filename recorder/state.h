@@ -299,7 +299,7 @@ void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes
 /**
  * session_lose() - bytes that were put into the ring will not be durable: counted, and a gap; of one of two
  *                  copies only if the other is lost as well; any thread
- * @counter: the caller's own
+ * @counter: the caller's own; NULL = a second copy that isn't made, which nobody counts
  * @number: of the file they were for: LAYOUT_SECOND in it: of the second copy; LAYOUT_PARITY: not of the
  *          stream, counted apart
  */

@@ -10,6 +10,9 @@
 #	cut_snapshot FILE                   what would be on both if the power were cut now; takes no time
 #	cut_detach; cut_attach FILE         the disks go, and come back as they were in a snapshot
 #	cut_recovered NAME TARGET...        recovers, and looks at everything; the test fails unless all is as it should be
+#	cut_recovered_without LOST NAME TARGET...   the same of a recording in two copies, when one of its targets is lost;
+#	                                    $safe bytes of the stream are left
+#	cut_recovered_without_each NAME TARGET...   with directories, which are as before afterwards
 #
 # The image lies on a file system that shares extents, so a snapshot is one moment of both disks, in the middle of
 # whatever they are doing. Writes that had reached the disk by then are in it, whether or not somebody had synced.
@@ -193,4 +196,48 @@ cut_recovered() {
 	said "nothing to recover"
 	cut_state "$@" | diff - "$RIG/before" || rig_fail "a second --recover has changed something"
 	echo "$stream bytes of stream, $(gap_bytes) of them gaps, $(wc -l <"$RIG/promised") segments"
+}
+
+# Bytes of the stream in these segment lines (standard input), without those on target number $1.
+cut_bytes_but_on() {
+	grep -v "\"target\":$1," | sed 's/.*"bytes":\([0-9]*\),"stream_offset":\([0-9]*\).*/\2 \1/' | sort -n |
+		awk '{ from = $1 > end ? $1 : end; if ($1 + $2 > from) { sum += $1 + $2 - from; end = $1 + $2 } } END { printf "%.0f\n", sum }'
+}
+
+cut_recovered_without() {
+	local lost=$1 name=$2 left=() number=0 i=0 target status=0
+	safe=0
+	shift 2
+	for target; do
+		if [ "$target" = "$lost" ]; then number=$i; else left+=("$target"); fi
+		i=$((i + 1))
+	done
+	if ! cut_has_start "$name" "${left[@]}"; then
+		echo "nothing: cut before the journal's first line was safe"
+		return
+	fi
+	safe=$(cut_promises "$name" "${left[@]}" | cut_bytes_but_on $number)
+	"$BIN/vsib-check" --recover --give-up-missing "$name" "${left[@]}" 2>"$words" || status=$?
+	ended "0 1" $status vsib-check --recover --give-up-missing "$name" "${left[@]}"
+	[ -z "$(find "${left[@]}" -name '*.part' -o -name '*.recovery')" ] || rig_fail "left over: $(find "${left[@]}" -name '*.part')"
+	"$BIN/vsib-gather" --list "$name" "${left[@]}" 2>"$words" | sed -n 's/^gap\t\([0-9]*\)\t\([0-9]*\).*/\1 \2/p' >"$RIG/gaps"
+	gather "0 1" "$name" "${left[@]}"
+	"$TOOLS/tool_verify_sim" -n "$safe" -G "$RIG/gaps" "$RIG/gathered" ||
+		rig_fail "what is left of $name without $lost is not the $safe bytes that were safe there"
+	rm "$RIG/gathered"
+	echo "without ${lost##*/}: $safe bytes"
+}
+
+cut_recovered_without_each() { # NAME TARGET...
+	local name=$1 lost
+	shift
+	mkdir "$RIG/as_it_was"
+	cp -r --reflink=auto "$@" "$RIG/as_it_was"
+	for lost; do
+		rm -r "$lost"
+		cut_recovered_without "$lost" "$name" "$@"
+		rm -rf "$@"
+		cp -r --reflink=auto "$RIG/as_it_was"/* "$RIG"
+	done
+	rm -r "$RIG/as_it_was"
 }

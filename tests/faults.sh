@@ -11,7 +11,8 @@
 # the disks is the sick one. Every scene records from the simulator and compares: exit status, outcome, state and
 # error of the disk, the account to the byte, the journals with the files, and the gathered stream with what the
 # simulator gave. With one disk what counts is a prompt end and that all is there that was promised; with several
-# that nothing is lost. Each also makes sure that its fault was met.
+# that nothing is lost. Each also makes sure that its fault was met. `in_two_copies SCENE...` plays it with --copies 2:
+# then the account is that of both copies, no byte has both on one disk, and with three disks each has two at the end.
 fault_all=(write fsync fsyncdir fallocate create rename truncate unlink) # what hangs when a disk hangs
 fault_bytes=50000001 # 2 s
 fault_long_bytes=150000001 # 6 s: time enough to do something when the journal has its first segment
@@ -48,18 +49,34 @@ scene() {
 	targets=("${targets[@]:0:disks}")
 	to=("${targets[@]/#/--target=}")
 	fault_ring=(--ring 32Mi --block 256Ki)
-	case $3:$disks in
-	raw:1) to+=(--layout raw) ;;
+	case $3:$disks:$copies in
+	raw:1:*) to+=(--layout raw) ;;
+	raw:*:2) to+=(--layout vbs --stripe round --chunk 2Mi) ;; # no such raw files in two copies, but the same turn
 	raw:*) # strict turn: what the sick disk should have waits in the ring
 		to+=(--layout raw --stripe round --chunk 2Mi)
 		fault_ring=(--ring 64Mi --block 256Ki)
 		;;
+	rolled:*:2) to+=(--layout raw --file-size 2M --chunk 2Mi) ;; # a file has to fit into the ring
 	rolled:*) to+=(--layout raw --file-size 7M --chunk 2Mi) ;;
 	vbs:*) to+=(--layout vbs --chunk 2Mi) ;;
 	mark6:*) to+=(--layout mark6 --packet-size 1 --chunk 2Mi) ;; # so that all of the stream is whole packets
 	*) rig_fail "scene: layout $3?" ;;
 	esac
+	if [ "$copies" -gt 1 ]; then # what has one copy waits in the ring for the other: of a disk that is stuck for 2 s
+		to+=(--copies "$copies")
+		fault_ring=(--ring 128Mi --block 256Ki)
+	fi
 	met=$(faults_met)
+}
+
+copies=1
+
+# in_two_copies SCENE...
+in_two_copies() {
+	echo "two copies:"
+	copies=2
+	"$@"
+	copies=1
 }
 
 faults_met() {
@@ -160,6 +177,7 @@ nothing_lost() {
 	others_are_well
 	rig_fault_set sick reset 2>/dev/null
 	audit_targets="${targets[*]:${2-1}}" audit "$name" "${targets[@]}"
+	[ $copies -eq 1 ] || two_copies
 	gathered_sim "$1" "$name" "${targets[@]}"
 	blocks_are_whole
 }
@@ -172,6 +190,16 @@ blocks_are_whole() {
 		[ ! -e "$target/$name.vdif" ] || files+=("$target/$name.vdif")
 	done
 	"$TOOLS/tool_mark6" "$@" -f 0 -p 1 "${files[@]}" >"$RIG/blocks" || rig_fail "the files are not what their readers want"
+}
+
+# What the journals have on two disks is what the report says. With two disks, one of which has failed or was stuck for
+# a while, there is one copy from there on; a third has taken the lost one's part, as much of it as was not safe yet.
+two_copies() {
+	local single
+	single=$(value single_copy_bytes) || exit 1
+	[ "$(twice_bytes)" -eq $(($(value written_bytes) - single)) ] ||
+		rig_fail "$(twice_bytes) bytes are on two disks; $(value written_bytes) are written, $single of them once"
+	[ "$disks" -eq 2 ] || [ "$single" -eq 0 ] || rig_fail "$single bytes have one copy although two good disks are left"
 }
 
 # degraded BYTES: a disk was lost and nothing else
@@ -471,7 +499,7 @@ fault_pause() {
 	scene "a write of $1 s" "$2" "$3"
 	rig_fault_set sick "only=$fault_data" "write:stall=$1@5M*1"
 	# the ring has to hold all that comes meanwhile: for the only disk, or for the one whose turn it is
-	[ "$2" -gt 1 ] && [ "$3" != raw ] || ring=$((32 + 32 * $1))
+	[ "$2" -gt $copies ] && [ "$3" != raw ] || ring=$((32 + 32 * $1))
 	paced 60 0 -d $(($1 + 2)) --ring ${ring}Mi
 	was_met
 	is_more disks.0.worst_write_s "$1 - 0.1"

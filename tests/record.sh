@@ -9,8 +9,10 @@
 #	is ring.overflow_count 0                the test fails unless the report says so; is_more KEY 0: a larger number
 #	said 'clock was stepped'                the test fails unless its words ($words) match this expression
 #	audit NAME "$RIG/a" "$RIG/b"            every journal tells the truth about the files; $RIG/gaps has the gaps
+#	twice_bytes                             of the last audit: on two disks each
 #	gathered FILE NAME "$RIG/a" ...         what vsib-gather makes of it is FILE, byte for byte
 #	gathered_sim BYTES NAME "$RIG/a" ...    ... is the simulator's stream with the gaps of the last audit, BYTES in all
+#	flip FILE OFFSET                        damages a byte
 #	empty "$RIG/a"                          nothing lies in these directories
 export LC_ALL=C
 : "${BIN:=$PWD/build/bin}" "${TOOLS:=$PWD/build/tests}"
@@ -92,7 +94,7 @@ sum() {
 
 # Every byte has its place in the report, and every loss its gap.
 account() {
-	local text stream received lost written overflow disk discarded aborted gaps listed disks
+	local text stream received lost written overflow disk discarded aborted gaps listed disks physical
 	text=$(
 		value stream_bytes source.received_bytes source.lost_bytes written_bytes ring.overflow_bytes disk_lost_bytes \
 			discarded_bytes aborted_bytes gap_count
@@ -105,7 +107,9 @@ account() {
 	[ "$received" -eq $((written + overflow + disk + discarded + aborted)) ] ||
 		rig_fail "received $received is not written $written + overflow $overflow + disk $disk + discarded $discarded + aborted $aborted"
 	disks=$(value 'disks.*.written_bytes' | sum)
-	[ "$disks" -eq "$written" ] || rig_fail "the disks have $disks bytes, written are $written"
+	physical=$((written * $(value copies) - $(value single_copy_bytes)))
+	[ "$disks" -eq "$physical" ] || rig_fail "the disks have $disks bytes; $written are written, $(value single_copy_bytes) of them once"
+	is physical_bytes "$physical"
 	listed=$(value 'gaps.#')
 	[ "$listed" -eq "$gaps" ] || return 0
 	[ "$gaps" -eq 0 ] || listed=$(value 'gaps.*.bytes' | sum)
@@ -138,6 +142,11 @@ audit() {
 		first=$target
 	done
 	sed -n 's/^gap \([0-9]* [0-9]*\) .*/\1/p' "$RIG/audit" >"$RIG/gaps"
+}
+
+# So many bytes of the stream the last audit has found in two copies, always on two different disks.
+twice_bytes() {
+	awk '$1 == "total" { print $6 }' "$RIG/audit"
 }
 
 # gap_bytes [CAUSE]: of the last audit
@@ -174,6 +183,14 @@ gathered_sim() {
 			rig_fail "the gathered stream of $1 with filled gaps is not the simulator's"
 	fi
 	rm "$RIG/gathered"
+}
+
+# flip FILE OFFSET: another byte
+flip() {
+	local byte
+	byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+	# shellcheck disable=SC2059 # the byte is in the format
+	printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
 empty() {

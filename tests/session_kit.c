@@ -695,13 +695,19 @@ static bool check_mark6(struct tally *tally)
 
 /* ---- files ---- */
 
+/* A writer that wasn't waited for may have left a file in the middle of being finished, on a good disk too. */
+static bool is_finished(const struct kit *kit, unsigned disk)
+{
+	return is_good(kit, disk) && !atomic_load(&kit->session->is_given_up);
+}
+
 static bool check_file(struct tally *tally, unsigned disk, const char *file, off_t bytes)
 {
 	if (ends_with(file, JOURNAL_PART_SUFFIX))
-		return !is_good(tally->kit, disk) || tally->kit->may_leave_parts ||
+		return !is_finished(tally->kit, disk) ||
 		       wrong(tally, "%s was left on good disk %u", file, disk);
 	/* a file of a disk that failed while it was named, or its only file, may be longer than what is known to be safe */
-	if (is_good(tally->kit, disk) && covered_bytes(tally, disk, file) != (uint64_t)bytes)
+	if (is_finished(tally->kit, disk) && covered_bytes(tally, disk, file) != (uint64_t)bytes)
 		return wrong(tally, "%s on disk %u has %jd bytes, the journal knows %" PRIu64, file,
 			     disk, (intmax_t)bytes, covered_bytes(tally, disk, file));
 	return true;

@@ -35,7 +35,6 @@ struct kit {
 	enum session_outcome outcome;
 	int exit_status;
 	int64_t end_ns;                 /* how long session_end() took */
-	bool may_leave_parts;           /* not waited for, a disk may be in the middle of a file */
 	char error[1024];               /* what kit_check() found */
 };
 

@@ -155,7 +155,6 @@ static void draw(uint64_t seed)
 		.is_not_waited_for = chance(6) == 0,
 		.slow_one_in = 20 + (unsigned)chance(60),
 	};
-	kit.may_leave_parts = trouble.is_not_waited_for;
 	for (unsigned i = 0; i < disk_count; i++) {
 		kit.disks[i].io = bad_io;
 		if (trouble.has_errors && chance(2))

@@ -83,6 +83,14 @@ static void make_journal(const char *name, const char *path, const char *uuid, c
 	fclose(f);
 }
 
+static void write_text(const char *name, const char *text)
+{
+	int fd = openat(target.dir_fd, name, O_WRONLY | O_TRUNC);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
 static void files_of_a_recording_are_found_one_by_one(void **state)
 {
 	static const char *const files[] = {
@@ -242,6 +250,21 @@ static void removing_does_not_follow_links(void **state)
 	assert_true(is_there("elsewhere/scan.00000000"));
 }
 
+static void how_often_it_was_written_is_told_by_its_journal(void **state)
+{
+	(void)state;
+	assert_int_equal(existing_copies(&target, "monday"), 0);
+	make_journal("monday.vsib.jsonl", folder, "", "t0");
+	assert_int_equal(existing_copies(&target, "monday"), 1);
+	make("tuesday.vsib.jsonl"); /* empty */
+	assert_int_equal(existing_copies(&target, "tuesday"), 0);
+	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
+	assert_int_equal(existing_copies(&target, "scan"), 0);
+	make("scan/scan.vsib.jsonl");
+	write_text("scan/scan.vsib.jsonl", "{\"type\":\"start\",\"copies\":2}\n{\"type\":\"segm");
+	assert_int_equal(existing_copies(&target, "scan"), 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -256,6 +279,7 @@ int main(void)
 		TEST(a_disk_mounted_elsewhere_is_known_by_its_file_system),
 		TEST(a_foreign_file_in_the_directory_stays_and_is_told),
 		TEST(removing_does_not_follow_links),
+		TEST(how_often_it_was_written_is_told_by_its_journal),
 	};
 
 	return cmocka_run_group_tests_name("existing", tests, NULL, NULL);

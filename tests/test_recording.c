@@ -1301,6 +1301,23 @@ static void build_copies(void)
 	made_copy(journal, made_path("d2/scan/scan.vsib.jsonl"));
 }
 
+/* One that is not there, and a short one. */
+static void check_covered(const struct recording *recording)
+{
+	const struct recording_missing *covered;
+	size_t count;
+
+	covered = recording_covered(recording, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(covered[0].file, "scan/scan.00000002");
+	assert_string_equal(covered[1].file, "scan/scan.00000003");
+	assert_int_equal(covered[0].stream_offset, 2 * CHUNK);
+	assert_int_equal(covered[0].stream_end, 3 * CHUNK);
+	assert_int_equal(covered[1].stream_offset, 3 * CHUNK + 100);
+	assert_int_equal(covered[1].stream_end, 4 * CHUNK);
+	assert_int_equal(covered[0].bytes + covered[1].bytes, 0);
+}
+
 static void a_bad_piece_is_replaced_by_its_copy(void **state)
 {
 	struct recording *recording;
@@ -1313,6 +1330,7 @@ static void a_bad_piece_is_replaced_by_its_copy(void **state)
 	assert_int_equal(truncate(made_path("d1/scan/scan.00000003"), 100), 0);
 	recording = open_ok(made_path("d1/scan"));
 	check_nothing_missing(recording);
+	check_covered(recording);
 	gather(recording, GATHER_CLOSE_UP, false, &gathered);
 	assert_int_equal(gathered.len, 4 * CHUNK);
 	check_samples(&gathered, 0, 0, 4 * CHUNK);
@@ -1320,6 +1338,27 @@ static void a_bad_piece_is_replaced_by_its_copy(void **state)
 	assert_int_equal(gathered.heard.count[GATHER_COPY], 1);
 	assert_int_equal(gathered.result.bad_sum_count, 0);
 	free(gathered.bytes);
+	recording_free(recording);
+}
+
+/* Gone in both copies, and before it one that is gone in one. */
+static void a_piece_without_a_copy_is_missing_and_those_with_one_are_not(void **state)
+{
+	struct recording *recording;
+	size_t count;
+
+	(void)state;
+	build_copies();
+	unlink(made_path("d2/scan-copy/scan-copy.00000000"));
+	unlink(made_path("d1/scan/scan.00000001"));
+	assert_int_equal(truncate(made_path("d2/scan-copy/scan-copy.00000001"), 100), 0);
+	recording = open_ok(made_path("d1/scan"));
+	recording_missing(recording, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(recording_missing(recording, &count)[0].stream_offset, CHUNK + 100);
+	assert_int_equal(recording_missing(recording, &count)[0].bytes, CHUNK - 100);
+	assert_string_equal(recording_covered(recording, &count)->file, "scan-copy/scan-copy.00000000");
+	assert_int_equal(count, 1);
 	recording_free(recording);
 }
 
@@ -1708,6 +1747,7 @@ int main(void)
 		CASE(gaps_are_closed_up_or_filled_with_the_pattern),
 		CASE(a_bad_checksum_is_found_at_its_place),
 		CASE(a_bad_piece_is_replaced_by_its_copy),
+		CASE(a_piece_without_a_copy_is_missing_and_those_with_one_are_not),
 		CASE(two_bad_copies_are_trouble_and_the_first_is_given),
 		CASE(a_file_that_shrinks_meanwhile_leaves_a_gap),
 		CASE(a_piece_larger_than_the_buffer_is_copied_whole),

@@ -400,6 +400,33 @@ static void rescued_pieces_survive(void **state)
 	assert_int_equal(check_whole(made_path("d1/scan"), &gaps), 5 * CHUNK);
 }
 
+/* The start line says whether they are of this recording. */
+static void left_overs_of_the_second_copy_go_as_well(void **state)
+{
+	const char *journal;
+	struct said said;
+
+	for (int has_second = 0; has_second < 2; has_second++) {
+		if (has_second)
+			assert_int_equal(made_tear_down(state) + made_set_up(state), 0);
+		build_two();
+		journal = made_path("d1/scan/scan.vsib.jsonl");
+		if (has_second)
+			made_say_copies(journal);
+		made_copy(journal, made_path("d2/scan/scan.vsib.jsonl"));
+		made_make_dir(made_path("d1/scan-copy"));
+		made_write_samples(made_path("d1/scan-copy/scan-copy.00000009.part"), 0, CHUNK, 0);
+		made_write_samples(made_path("d1/scan-copy/scan-copy.00000008"), 0, CHUNK, 0);
+		made_write_samples(made_path("d1/scan-copy2.00000009.part"), 0, CHUNK, 0);
+		recover_twice(made_path("d1/scan"), &said);
+		assert_int_equal(made_length(made_path("d1/scan-copy/scan-copy.00000009.part")),
+				 has_second ? -1 : CHUNK);
+		assert_int_equal(made_length(made_path("d1/scan-copy/scan-copy.00000008")), CHUNK);
+		assert_int_equal(made_length(made_path("d1/scan-copy2.00000009.part")), CHUNK);
+		assert_int_equal(strstr(said.text, "scan-copy.00000008") != NULL, has_second);
+	}
+}
+
 static void without_one_target_nothing_is_cut_or_removed(void **state)
 {
 	struct recover_result result;
@@ -707,6 +734,7 @@ int main(void)
 		CASE(all_journals_become_the_longest_one_with_an_end),
 		CASE(stretches_that_nobody_knows_of_become_gaps),
 		CASE(rescued_pieces_survive),
+		CASE(left_overs_of_the_second_copy_go_as_well),
 		CASE(without_one_target_nothing_is_cut_or_removed),
 		CASE(a_second_copy_of_one_target_is_not_the_missing_one),
 		CASE(a_journal_that_knows_more_beats_an_earlier_recovery),

@@ -674,6 +674,30 @@ static void a_stuck_disk_under_two_copies_is_left_and_comes_back(void **state)
 	}
 }
 
+/* A source that can't wait, and a disk that takes a fraction of it: the other one has all of it. */
+static void a_slow_disk_costs_second_copies_and_not_the_stream(void **state)
+{
+	struct kit kit;
+	bool has_loss;
+
+	(void)state;
+	for (unsigned shape = 0; shape < 3; shape += 2) { /* in strict turn the slow one has its turn */
+		open_with_copies(&kit, 2, shape);
+		kit.config.depth = 1;
+		fake_source_script.can_wait = false;
+		fake_source_script.pause_ns = MS;
+		fake_source_script.piece_max = 4096;
+		kit.disks[1].delay_ns[FAKE_WRITE] = 40 * MS;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		assert_true(session_single_bytes(kit.session) > 100000);
+		/* all of it, unless this machine is too busy for the fast one */
+		assert_true(session_written_bytes(kit.session) > 500000);
+		has_loss = session_written_bytes(kit.session) < 1000003;
+		finish(&kit, has_loss ? OUTCOME_LOSS : OUTCOME_DEGRADED, 1);
+	}
+}
+
 static void two_copies_want_two_disks(void **state)
 {
 	struct kit kit;
@@ -1638,6 +1662,7 @@ int main(void)
 		cmocka_unit_test(with_two_copies_a_loss_is_what_both_have_lost),
 		cmocka_unit_test(an_abort_under_two_copies_accounts_for_every_byte),
 		cmocka_unit_test(a_stuck_disk_under_two_copies_is_left_and_comes_back),
+		cmocka_unit_test(a_slow_disk_costs_second_copies_and_not_the_stream),
 		cmocka_unit_test(two_copies_want_two_disks),
 		cmocka_unit_test(parity_is_that_of_each_row),
 		cmocka_unit_test(a_disk_failing_under_parity_loses_nothing),

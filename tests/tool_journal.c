@@ -8,13 +8,15 @@
  *   every line is an object, the first one is `start`; at most the last line is torn
  *   every segment's bytes are in its file (or FILE.part) and have its checksum
  *   segments and gaps lie side by side in the stream from its first byte on: nothing twice, and nothing left out
+ *   second copies are in files of NAME-copy; each copy has nothing twice, and the two of a byte are on different targets
  *   the `end` line's totals are the sums of the lines
  * -c: the recorder crashed: there is no end, and parts of the stream may be neither there nor known as lost.
  *
  * Prints what scripts go on with, in the order of the stream:
  *   gap OFFSET BYTES CAUSE
  *   hole OFFSET BYTES                      only with -c
- *   total STREAM_BYTES SEGMENT_BYTES GAP_BYTES SEGMENTS
+ *   total STREAM_BYTES DATA_BYTES GAP_BYTES LINES TWICE_BYTES
+ * DATA_BYTES are bytes of the stream, TWICE_BYTES of them are there in two copies; LINES of segments and gaps.
  * Status: 0 it does; 1 it doesn't (the reason on stderr); 2 can't be read; 64 usage.
  */
 #include <errno.h>
@@ -33,11 +35,14 @@
 #define SEGMENT_MAX (UINT64_C(64) << 20)
 #define EXIT_TROUBLE 2
 #define EXIT_USAGE 64
+#define COPIES 2
 
 struct stretch {
 	uint64_t offset;
 	uint64_t bytes;
 	const char *cause; /* NULL = data */
+	int64_t target;    /* of data */
+	unsigned copy;     /* of data: 0 or 1 */
 };
 
 struct audit {
@@ -50,6 +55,7 @@ struct audit {
 	json_t *end;   /* borrowed; NULL = none */
 	struct stretch *stretches;
 	size_t count;
+	uint64_t twice_bytes;
 };
 
 static void wrong(struct audit *audit, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -170,9 +176,22 @@ static void check_bytes(struct audit *audit, const json_t *segment)
 	free(buf);
 }
 
+/* Layout raw has its files beside each other, vbs each copy's in a directory: the name begins with the recording's. */
+static void check_name(struct audit *audit, const json_t *segment, bool is_second)
+{
+	const char *name = text_of(json_array_get(audit->lines, 0), "name");
+	const char *file = text_of(segment, "file"), suffix[] = "-copy";
+	size_t len = strlen(name);
+
+	if (strncmp(file, name, len) == 0 &&
+	    (strncmp(file + len, suffix, sizeof(suffix) - 1) == 0) != is_second)
+		wrong(audit, "%s: a file of the %s copy", file, is_second ? "first" : "second");
+}
+
 static void check_segment(struct audit *audit, const json_t *segment)
 {
 	int64_t bytes = number_of(segment, "bytes");
+	bool is_second = json_object_get(segment, "copy") != NULL;
 
 	if (bytes <= 0 || (uint64_t)bytes > SEGMENT_MAX || number_of(segment, "file_offset") < 0 ||
 	    number_of(segment, "stream_offset") < 0 || !*text_of(segment, "utc")) {
@@ -181,10 +200,18 @@ static void check_segment(struct audit *audit, const json_t *segment)
 		      bytes, number_of(segment, "stream_offset"));
 		return;
 	}
+	if (is_second && (number_of(segment, "copy") != 1 ||
+			  number_of(json_array_get(audit->lines, 0), "copies") != COPIES))
+		wrong(audit, "%s: copy %" PRId64 " of %" PRId64, text_of(segment, "file"),
+		      number_of(segment, "copy"),
+		      number_of(json_array_get(audit->lines, 0), "copies"));
+	check_name(audit, segment, is_second);
 	check_bytes(audit, segment);
 	audit->stretches[audit->count++] = (struct stretch){
 		.offset = (uint64_t)number_of(segment, "stream_offset"),
 		.bytes = (uint64_t)bytes,
+		.target = number_of(segment, "target"),
+		.copy = is_second,
 	};
 }
 
@@ -244,9 +271,32 @@ static int by_offset(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* Side by side from 0 on? Prints the gaps (joined where one goes on with the other's cause). Returns the stream's end. */
+static uint64_t end_of(const struct stretch *at)
+{
+	return at ? at->offset + at->bytes : 0;
+}
+
+/* The last of the other copy, which begins before @at: what both have is on two disks. */
+static void check_pair(struct audit *audit, const struct stretch *at, const struct stretch *other)
+{
+	uint64_t end = end_of(other) < end_of(at) ? end_of(other) : end_of(at);
+
+	if (end <= at->offset)
+		return;
+	audit->twice_bytes += end - at->offset;
+	if (at->target == other->target)
+		wrong(audit,
+		      "both copies of the stream's bytes from %" PRIu64 " on are on target %" PRId64,
+		      at->offset, at->target);
+}
+
+/*
+ * Side by side from 0 on? A gap is one of both copies. Prints the gaps (joined where one goes on with the other's
+ * cause). Returns the stream's end.
+ */
 static uint64_t check_order(struct audit *audit)
 {
+	const struct stretch *last[COPIES] = { NULL };
 	uint64_t position = 0;
 
 	if (audit->count)
@@ -254,11 +304,18 @@ static uint64_t check_order(struct audit *audit)
 	for (size_t i = 0; i < audit->count; i++) {
 		const struct stretch *at = &audit->stretches[i];
 
-		if (at->offset < position)
-			wrong(audit,
-			      "the stream's bytes from %" PRIu64 " on are there twice (%" PRIu64
-			      " of them)",
-			      at->offset, position - at->offset);
+		for (unsigned copy = 0; copy < COPIES; copy++) {
+			if (!at->cause && at->copy != copy)
+				continue;
+			if (at->offset < end_of(last[copy]))
+				wrong(audit,
+				      "the stream's bytes from %" PRIu64
+				      " on are there twice (%" PRIu64 " of them)",
+				      at->offset, end_of(last[copy]) - at->offset);
+			last[copy] = at;
+		}
+		if (!at->cause && last[!at->copy] && !last[!at->copy]->cause)
+			check_pair(audit, at, last[!at->copy]);
 		if (at->offset > position && audit->has_crashed)
 			printf("hole %" PRIu64 " %" PRIu64 "\n", position, at->offset - position);
 		else if (at->offset > position)
@@ -268,12 +325,13 @@ static uint64_t check_order(struct audit *audit)
 			      position, at->offset);
 		if (at->cause)
 			printf("gap %" PRIu64 " %" PRIu64 " %s\n", at->offset, at->bytes, at->cause);
-		if (at->offset + at->bytes > position)
-			position = at->offset + at->bytes;
+		if (end_of(at) > position)
+			position = end_of(at);
 	}
 	return position;
 }
 
+/* NULL: data, each byte once. */
 static uint64_t sum_of(const struct audit *audit, const char *cause)
 {
 	uint64_t sum = 0;
@@ -284,7 +342,7 @@ static uint64_t sum_of(const struct audit *audit, const char *cause)
 		if (cause ? at->cause && strcmp(at->cause, cause) == 0 : !at->cause)
 			sum += at->bytes;
 	}
-	return sum;
+	return cause ? sum : sum - audit->twice_bytes;
 }
 
 static void check_total(struct audit *audit, const char *key, uint64_t sum)
@@ -326,10 +384,10 @@ static int run(struct audit *audit)
 	position = check_order(audit);
 	check_end(audit, position);
 	data = sum_of(audit, NULL);
-	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", position, data,
+	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", position, data,
 	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") +
-		       sum_of(audit, "aborted") + sum_of(audit, "discarded"),
-	       audit->count);
+	       sum_of(audit, "aborted") + sum_of(audit, "discarded"), audit->count,
+	       audit->twice_bytes);
 	return audit->is_false ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -82,6 +82,11 @@ bool history_name_is_safe(const char *name)
 	return name[0] != '\0' && !strchr(name, '/') && history_file_is_safe(name);
 }
 
+bool history_has_second(const struct history *history)
+{
+	return json_integer_value(json_object_get(history->start, "copies")) > 1;
+}
+
 bool history_file_is_safe(const char *file)
 {
 	const char *part = file;

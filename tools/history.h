@@ -151,6 +151,9 @@ uint64_t *history_promises(const struct history *history, uint32_t *last_stored)
  */
 bool history_is_same(const struct history *a, const struct history *b);
 
+/** history_has_second() - was all of it written twice? Then there are files of NAME-copy, too */
+bool history_has_second(const struct history *history);
+
 /**
  * history_file_is_safe() - a relative path that stays below where it starts, without control
  * characters

@@ -363,18 +363,30 @@ static void charge_missing(const struct recording *recording, struct recording_m
 	}
 }
 
-/* Files whose bytes are all there in copies are not missed. */
+/* The stretch of a file of which nothing is missing in the stream, so far; segments come in order. */
+static void widen_covered(struct recording_missing *missing, uint64_t from, uint64_t to)
+{
+	if (missing->bytes)
+		return;
+	if (missing->stream_end == 0)
+		missing->stream_offset = from;
+	missing->stream_end = to;
+}
+
+/* Files whose bytes are all there in copies are set apart. */
 static void settle_missing(struct recording *recording)
 {
 	for (size_t i = 0; i < recording->segment_count; i++) {
 		const struct history_segment *segment = &recording->segments[i];
-		uint64_t usable = available(recording, i);
+		uint64_t from = segment->stream_offset + available(recording, i);
+		uint64_t to = segment->stream_offset + segment->bytes;
+		struct recording_missing *missing;
 
-		if (usable < segment->bytes && recording->files[segment->file].missing >= 0)
-			charge_missing(recording,
-				       &recording->missing[recording->files[segment->file].missing],
-				       segment->stream_offset + usable,
-				       segment->stream_offset + segment->bytes);
+		if (from == to || recording->files[segment->file].missing < 0)
+			continue;
+		missing = &recording->missing[recording->files[segment->file].missing];
+		widen_covered(missing, from, to);
+		charge_missing(recording, missing, from, to);
 	}
 	recording_settle_missing(recording);
 	for (size_t i = 0; i < recording->file_count; i++)

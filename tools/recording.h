@@ -249,6 +249,12 @@ const char *recording_cause_name(enum recording_cause cause);
 const struct recording_missing *recording_missing(const struct recording *recording, size_t *count);
 /** recording_rebuilt() - files that are not there or too short, but whose part of the stream can be rebuilt */
 const struct recording_missing *recording_rebuilt(const struct recording *recording, size_t *count);
+
+/**
+ * recording_covered() - files that are missed as well, but whose bytes are all there in others: of these
+ * bytes is 0, and the stretch is that of what they lack
+ */
+const struct recording_missing *recording_covered(const struct recording *recording, size_t *count);
 const struct recording_unused *recording_unused(const struct recording *recording, size_t *count);
 const struct recording_note *recording_notes(const struct recording *recording, size_t *count);
 

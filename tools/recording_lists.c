@@ -114,9 +114,27 @@ static void settle(struct recording_missing *list, size_t *count)
 	*count = kept;
 }
 
+/* Files whose bytes are all there in others are set apart, behind the others. */
 void recording_settle_missing(struct recording *recording)
 {
-	settle(recording->missing, &recording->missing_count);
+	struct recording_missing *list = recording->missing;
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < recording->missing_count; i++)
+		if (list[i].bytes || list[i].parity_bytes || list[i].stream_end)
+			list[count++] = list[i];
+		else
+			free_file(&list[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct recording_missing missing = list[i];
+
+		if (missing.bytes == 0 && missing.parity_bytes == 0)
+			continue;
+		list[i] = list[kept];
+		list[kept++] = missing;
+	}
+	recording->covered_count = count - kept;
+	recording->missing_count = kept;
 }
 
 void recording_settle_rebuilt(struct recording *recording)
@@ -128,6 +146,12 @@ const struct recording_missing *recording_missing(const struct recording *record
 {
 	*count = recording->missing_count;
 	return recording->missing;
+}
+
+const struct recording_missing *recording_covered(const struct recording *recording, size_t *count)
+{
+	*count = recording->covered_count;
+	return *count ? recording->missing + recording->missing_count : NULL;
 }
 
 const struct recording_missing *recording_rebuilt(const struct recording *recording, size_t *count)
@@ -162,7 +186,7 @@ void recording_drop_unused(struct recording *recording)
 
 void recording_free_lists(struct recording *recording)
 {
-	for (size_t i = 0; i < recording->missing_count; i++)
+	for (size_t i = 0; i < recording->missing_count + recording->covered_count; i++)
 		free_file(&recording->missing[i]);
 	for (size_t i = 0; i < recording->rebuilt_count; i++)
 		free_file(&recording->rebuilt[i]);

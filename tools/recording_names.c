@@ -32,6 +32,7 @@ struct found {
 
 struct listing {
 	struct recording *recording;
+	const char *name; /* of the recording, or of its second copy */
 	struct sequence vbs;
 	struct sequence raw;
 	struct sequence parity;
@@ -56,7 +57,7 @@ struct listing {
 	const char **journal_names;    /* sorted */
 };
 
-static int prepare_listing(struct listing *listing, struct recording *recording)
+static int prepare_listing(struct listing *listing, struct recording *recording, const char *name)
 {
 	const char *text =
 		recording->history ?
@@ -64,16 +65,17 @@ static int prepare_listing(struct listing *listing, struct recording *recording)
 			NULL;
 	char parity_name[2 * NAME_MAX];
 
-	*listing = (struct listing){ .recording = recording };
+	*listing = (struct listing){ .recording = recording, .name = name };
 	listing->is_mark6 = recording->history &&
 			    strcmp(history_layout(recording->history), "mark6") == 0;
-	snprintf(listing->single, sizeof(listing->single), "%s.raw", recording->name);
-	snprintf(parity_name, sizeof(parity_name), "%s" LAYOUT_PARITY_SUFFIX, recording->name);
-	listing->has_template = text && sequence_parse(&listing->from_template, text) == 0;
-	if (sequence_make(&listing->vbs, recording->name, 8, 8) < 0 ||
-	    sequence_make(&listing->raw, recording->name, 6, SEQUENCE_DIGITS_MAX) < 0 ||
+	snprintf(listing->single, sizeof(listing->single), "%.*s.raw", NAME_MAX, name);
+	snprintf(parity_name, sizeof(parity_name), "%.*s" LAYOUT_PARITY_SUFFIX, NAME_MAX, name);
+	listing->has_template = text && strcmp(name, recording->name) == 0 &&
+				sequence_parse(&listing->from_template, text) == 0;
+	if (sequence_make(&listing->vbs, name, 8, 8) < 0 ||
+	    sequence_make(&listing->raw, name, 6, SEQUENCE_DIGITS_MAX) < 0 ||
 	    sequence_make(&listing->parity, parity_name, 6, SEQUENCE_DIGITS_MAX) < 0)
-		return recording_fail(recording, -EINVAL, "the name %s is too long", recording->name);
+		return recording_fail(recording, -EINVAL, "the name %s is too long", name);
 	return 0;
 }
 
@@ -125,7 +127,7 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 
 static void join_name(const struct listing *listing, const char *name, char *buf)
 {
-	snprintf(buf, RELATIVE_LEN, "%s%s%.*s", listing->is_own_folder ? listing->recording->name : "",
+	snprintf(buf, RELATIVE_LEN, "%s%s%.*s", listing->is_own_folder ? listing->name : "",
 		 listing->is_own_folder ? "/" : "", NAME_MAX, name);
 }
 
@@ -135,7 +137,7 @@ static int scan_places(struct listing *listing, int (*visit)(void *context, cons
 
 	for (size_t i = 0; i < recording->place_count; i++)
 		for (int is_own = 0; is_own < 2; is_own++) {
-			const char *folder = is_own ? recording->name : "";
+			const char *folder = is_own ? listing->name : "";
 			int ret;
 
 			listing->place = (int)i;
@@ -199,11 +201,11 @@ static int visit_unused(void *context, const char *name)
 					       "not in the journal");
 }
 
-int recording_scan_unused(struct recording *recording)
+static int scan_unused(struct recording *recording, const char *name)
 {
 	struct listing listing;
 	size_t count = recording->file_count;
-	int ret = prepare_listing(&listing, recording);
+	int ret = prepare_listing(&listing, recording, name);
 
 	if (ret < 0) {
 		recording->error[0] = '\0';
@@ -233,6 +235,17 @@ done:
 	free(listing.used);
 	free(listing.journal_names);
 	return ret;
+}
+
+int recording_scan_unused(struct recording *recording)
+{
+	char second[NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)];
+	int ret = scan_unused(recording, recording->name);
+
+	if (ret < 0 || !history_has_second(recording->history))
+		return ret;
+	snprintf(second, sizeof(second), "%.*s" LAYOUT_COPY_SUFFIX, NAME_MAX, recording->name);
+	return scan_unused(recording, second);
 }
 
 /*
@@ -488,7 +501,7 @@ static int visit_any(void *context, const char *name)
 int recording_has_names(struct recording *recording)
 {
 	struct listing listing;
-	int ret = prepare_listing(&listing, recording);
+	int ret = prepare_listing(&listing, recording, recording->name);
 
 	if (ret == 0)
 		ret = scan_places(&listing, visit_any);
@@ -501,7 +514,7 @@ int recording_has_names(struct recording *recording)
 int recording_read_names(struct recording *recording)
 {
 	struct listing listing;
-	int ret = prepare_listing(&listing, recording);
+	int ret = prepare_listing(&listing, recording, recording->name);
 
 	recording->has_own_segments = true;
 	if (ret == 0)

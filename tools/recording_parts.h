@@ -92,8 +92,8 @@ struct recording {
 	struct given_file *given_files;
 	size_t given_count;
 
-	struct recording_missing *missing;
-	size_t missing_count;
+	struct recording_missing *missing; /* and behind these the covered ones */
+	size_t missing_count, covered_count;
 	struct recording_missing *rebuilt;
 	size_t rebuilt_count;
 	struct recording_unused *unused;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/journal.h"
+#include "recorder/layout.h"
 #include "tools/array.h"
 #include "tools/busy.h"
 #include "tools/journals.h"
@@ -402,14 +403,24 @@ static int find_place(const struct recovery *recovery, const char *path)
 }
 
 /* NAME/NAME.xxx or NAME.xxx */
-static bool is_of_name(const struct recovery *recovery, const char *file)
+static bool is_of_name(const char *file, const char *name)
 {
-	const char *name = recovery->info->name;
 	size_t len = strlen(name);
 
 	if (strncmp(file, name, len) == 0 && file[len] == '/')
 		file += len + 1;
 	return strncmp(file, name, len) == 0 && file[len] == '.';
+}
+
+/* One of the recording's, or of its second copy's. */
+static bool is_own(const struct recovery *recovery, const char *file)
+{
+	char second[NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)];
+
+	if (is_of_name(file, recovery->info->name))
+		return true;
+	snprintf(second, sizeof(second), "%.*s" LAYOUT_COPY_SUFFIX, NAME_MAX, recovery->info->name);
+	return history_has_second(recovery->info->history) && is_of_name(file, second);
 }
 
 /*
@@ -460,7 +471,7 @@ static int add_left_over(struct recovery *recovery, const struct recording_unuse
 	final_file = strndup(unused->file, facts.is_part ? len - suffix_len : len);
 	if (final_file) {
 		facts.is_endless = is_endless(recovery, unused->file);
-		facts.is_of_name = is_of_name(recovery, unused->file);
+		facts.is_of_name = is_own(recovery, unused->file);
 		facts.is_meant = is_meant(recovery, place.target, final_file);
 	}
 	if (!final_file || !add_item(recovery, place_index, unused->file, final_file, fd, &facts))

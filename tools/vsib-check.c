@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/layout.h"
 #include "recorder/version.h"
 #include "tools/busy.h"
 #include "tools/check.h"
@@ -289,12 +290,18 @@ static void look_at_end(struct program *program)
 			"the journal has no end line: the recording was cut short; --recover brings it into order");
 }
 
+static json_t *missing_item(const struct recording_missing *missing)
+{
+	return json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target", json_file_text(missing->target),
+			 "file", json_file_text(missing->file), "reason", missing->reason,
+			 "stream_offset", (json_int_t)missing->stream_offset, "stream_end",
+			 (json_int_t)missing->stream_end, "bytes", (json_int_t)missing->bytes);
+}
+
 static void tell_missing(struct program *program, const struct recording_missing *m, bool is_rebuilt)
 {
-	json_t *item = json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target", json_file_text(m->target),
-				 "file", json_file_text(m->file), "reason", m->reason,
-				 "stream_offset", (json_int_t)m->stream_offset, "stream_end",
-				 (json_int_t)m->stream_end, "bytes", (json_int_t)m->bytes);
+	json_t *item = missing_item(m);
+
 
 	if (is_rebuilt) {
 		json_object_set_new(item, "rebuilt", json_true());
@@ -325,6 +332,12 @@ static void look_at_missing(struct program *program)
 	missing = recording_rebuilt(program->recording, &count);
 	for (size_t i = 0; i < count; i++)
 		tell_missing(program, &missing[i], true);
+	missing = recording_covered(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES,
+			     missing_item(&missing[i]),
+			     "missing: %s/%s %s; its bytes are all there in other files",
+			     missing[i].target, missing[i].file, missing[i].reason);
 	if (program->info->is_incomplete)
 		findings_worsen(program->findings, FINDINGS_DIFFERENCES);
 	unused = recording_unused(program->recording, &count);

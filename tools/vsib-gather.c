@@ -303,6 +303,10 @@ static void say_missing(struct program *program)
 	if (count && program->info->journal)
 		say(program,
 		    "a target that is somewhere else now, or has lost its journal, can be named with --target DIR");
+	missing = recording_covered(program->recording, &count);
+	if (count)
+		say(program, "copies make up for all bytes of %zu missing files; the first: %s/%s %s",
+		    count, missing[0].target, missing[0].file, missing[0].reason);
 }
 
 static void say_rebuilt(struct program *program)

@@ -3,7 +3,7 @@
 #
 # Several disks at once, made slow on purpose, so that this machine's own disk, on which they all lie, is not what
 # is measured: what they take together beside the sum of what each takes alone, equal ones and unequal ones; what
-# 512 Mbit/s to four disks costs; and a disk that stalls for 20 s, which must lose nothing.
+# 512 Mbit/s to four disks costs; what two copies cost beside one; and a disk that stalls for 20 s, which must lose nothing.
 # shellcheck disable=SC2154 # report, words ... are of record.sh
 set -u
 . "${0%/*}/../measure.sh"
@@ -99,6 +99,36 @@ whole $((seconds * 64000000))
 printf '  CPU %.2f %% of one core (goal: <= 6 %%); ring: at most %s of %s bytes\n' \
 	"$(calculate "100 * $(cost cpu_s) / $(cost wall_s)")" "$(value ring.high_water_bytes)" "$(value ring.capacity_bytes)"
 remove
+
+# ---- two copies
+
+# cost_of_copies COPIES: of 256 Mbit/s to four disks, and what the disks take when each has 30 MB/s
+cost_of_copies() {
+	local bytes=$((seconds * 32000000)) disk fast
+	name=copies
+	measure copies "$bytes" "$BIN/vsib-record" -s sim: -r 256 -d $seconds --name $name "${targets[@]}" --copies "$1" --json "$report"
+	account
+	whole $bytes
+	remove
+	for disk in a b c d; do
+		rig_throttle $disk 30000000
+	done
+	record 0 -s dev:/dev/zero -n 1200M --name $name "${targets[@]}" --copies "$1" --live none
+	whole 1200000000
+	for disk in a b c d; do
+		rig_release $disk
+	done
+	remove
+	fast=$(calculate "1200 / $(value duration_s)" %.2f)
+	printf '  copies %d: %.3f CPU s/GB of the stream; at most %.2f MB/s of it, %.2f MB/s to each disk of 30 MB/s; %.3f bytes written for each\n' \
+		"$1" "$(calculate "$(cost cpu_s) * 1e9 / $bytes")" "$fast" "$(calculate "$fast * $1 / 4")" \
+		"$(calculate "$(value physical_bytes) / $(value written_bytes)")"
+}
+
+seconds=10
+echo "two copies beside one: 256 Mbit/s from the simulator to four disks, checksums on, and as fast as four slow disks go"
+cost_of_copies 1
+cost_of_copies 2
 
 # ---- a stall
 

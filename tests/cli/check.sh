@@ -35,14 +35,6 @@ reports() {
 	[ "$got" = "$2" ] || rig_fail "$1 is $got in the report instead of $2"
 }
 
-# flip FILE OFFSET: another byte
-flip() {
-	local byte
-	byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-	# shellcheck disable=SC2059 # the byte is in the format
-	printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
-
 fresh() {
 	rm -rf a b c
 	mkdir a b c

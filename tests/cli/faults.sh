@@ -35,6 +35,11 @@ fault_no_allocate 2 rolled
 fault_rates vbs
 fault_pause 3 1 raw
 fault_pause 3 2 vbs
+in_two_copies fault_error ENOSPC full 2 vbs
+in_two_copies fault_error EIO failed 3 rolled
+in_two_copies fault_sync 2 vbs
+in_two_copies fault_gone 3 vbs
+in_two_copies synchronous fault_short 2 vbs
 (rig_need loop mkfs.xfs xfs_io) >/dev/null || rig_skip "all but the disk that shuts itself down: it needs root, loop devices and xfs"
 fault_shutdown 1 vbs
 fault_shutdown 2 vbs

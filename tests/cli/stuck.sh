@@ -21,5 +21,7 @@ fault_hang 3 vbs
 fault_hang_soon 2
 fault_hang_in fsync 2 vbs
 fault_back 2 vbs
+in_two_copies fault_stuck 8 2 vbs
+in_two_copies fault_hang 3 vbs
 synchronous fault_stuck 8 2 vbs
 synchronous fault_hang 2 vbs

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # timeout: 3600
 #
-# Every fault of tests/faults.sh with one, two and three disks in every layout.
+# Every fault of tests/faults.sh with one, two and three disks in every layout, and in two copies where there are two
+# disks or more. MATRIX=copies: only these.
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
 . "${0%/*}/../faults.sh"
@@ -25,6 +26,16 @@ all_faults() {
 	fault_pause 3 "$@"
 	(rig_need loop mkfs.xfs xfs_io) >/dev/null && fault_shutdown "$@"
 }
+
+for layout in raw rolled vbs; do
+	for disks in 2 3; do
+		in_two_copies all_faults $disks $layout
+		for call in create rename truncate fsyncdir; do
+			in_two_copies fault_call $call $disks $layout
+		done
+	done
+done
+[ "${MATRIX-}" != copies ] || exit 0
 
 for layout in raw rolled vbs mark6; do
 	for disks in 1 2 3; do
