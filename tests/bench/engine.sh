@@ -13,7 +13,7 @@ set -u
 bytes=$((4 << 30))
 runs=${RUNS:-3}
 depths='1 2 4 8 16'
-default_depth=4 # of blocks of this size
+default_depth=8 # of blocks of this size
 declare -A measure_moving=()
 measure_folder $bytes
 who_pid='' # of the recorder that runs beside us, while its threads are looked at
@@ -78,7 +78,7 @@ moved() {
 	measure_moving[$1]+=" $(calculate "$bytes / 1e9 / ($3)" %.4f)"
 }
 
-recorder=("$BIN/vsib-record" -s dev:/dev/zero -n "$bytes" -o "$folder" --name bench --layout raw --ring 64Mi --block 4Mi
+recorder=("$BIN/vsib-record" -s dev:/dev/zero -n "$bytes" -o "$folder" --name bench --layout raw --ring 64Mi --block 2Mi
 	--allow-same-device "$ours" --json "$report")
 
 record() { # NAME OPTION...
@@ -119,7 +119,7 @@ run_mbuffer() {
 
 run_fio() { # DEPTH
 	clean
-	measure "fio, depth $1" $bytes fio --name=bench --filename="$folder/bench" --size=$bytes --rw=write --bs=4M \
+	measure "fio, depth $1" $bytes fio --name=bench --filename="$folder/bench" --size=$bytes --rw=write --bs=2M \
 		--direct=1 --ioengine=io_uring --iodepth="$1" --fixedbufs=$registered --registerfiles=1 --iomem=$theirs \
 		--zero_buffers=1 --fallocate=native --end_fsync=1 --output-format=json --output="$report"
 	moved "fio, depth $1" bench "$(json_number job_runtime "$report") / 1000"
@@ -177,7 +177,7 @@ run_who() { # ENGINE
 
 # ---- all of them
 
-echo "/dev/zero -> ring of 64 MiB, blocks of 4 MiB -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs, in an order drawn for each round"
+echo "/dev/zero -> ring of 64 MiB, blocks of 2 MiB -> $fs, direct I/O, synced: $((bytes >> 30)) GiB a run, median of $runs, in an order drawn for each round"
 echo "  $pages"
 has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
 has_peer fio fio && fio=yes || fio=
