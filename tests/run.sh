@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs one group of tests and prints one line for each: programs as many at a time as there are processors, then
-# scripts, which mount, throttle and record against the clock, one after the other.
+# Runs one group of tests and prints one line for each: programs as many at a time as there are processors, and scripts
+# that say that they mostly wait beside them; then the other scripts, which mount, throttle and record against the clock,
+# one after the other.
 #
 #   [SAN=thread|address,undefined] [DATA=DIR] [TIMEOUT=300] [TALLY=FILE] tests/run.sh SOURCE...
 #   tests/run.sh --total FILE       the sum over the groups that were run with TALLY=FILE
@@ -13,6 +14,7 @@
 #   timeout: N     N seconds instead of 300
 #   san: skip      not run under sanitizers (too heavy, or it measures time)
 #   alone: yes     a program that is not to run beside others
+#   beside: yes    a script that may
 # The whole output of each test is kept under build/log/ (build/san-*/log/).
 set -u
 export LC_ALL=C
@@ -171,11 +173,17 @@ take_ended() {
 	done
 }
 
-is_apart() {
+# kind_of SOURCE: program, script (both to run beside others), or alone
+kind_of() {
 	case $1 in
-	*.c) [ "$(head_says alone "$1")" = yes ] ;;
-	*) true ;;
+	*.c) [ "$(head_says alone "$1")" = yes ] && echo alone || echo program ;;
+	*) [ -f "$1" ] && [ "$(head_says beside "$1")" = yes ] && echo script || echo alone ;;
 	esac
+}
+
+# scripts_running: how many of the jobs are scripts
+scripts_running() {
+	printf '%s\n' "${jobs[@]}" | grep -c '\.sh$'
 }
 
 stop_all() {
@@ -186,14 +194,16 @@ trap stop_all INT TERM
 
 echo "==== $group"
 for source; do
-	is_apart "$source" || {
-		run_beside "$source"
-		take_ended $(($(nproc) - 1))
-	}
+	[ "$(kind_of "$source")" != script ] || run_beside "$source"
+done
+for source; do
+	[ "$(kind_of "$source")" = program ] || continue
+	run_beside "$source"
+	take_ended $(($(nproc) - 1 + $(scripts_running)))
 done
 take_ended 0
 for source; do
-	! is_apart "$source" || run_one "$source"
+	[ "$(kind_of "$source")" != alone ] || run_one "$source"
 done
 if [ -n "${TALLY-}" ]; then
 	echo "$passed $failed $skipped" >>"$TALLY"

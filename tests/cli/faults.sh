@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 300
+# timeout: 600
+# beside: yes
 #
 # Disks that fail, one of each kind: full, read-only, broken, gone, slow; errors that only the sync tells; short writes;
 # writes that take seconds. The scenes are in tests/faults.sh, all combinations of them in tests/long/faults.sh.
@@ -36,7 +37,11 @@ fault_rates vbs
 fault_pause 3 1 raw
 fault_pause 3 2 vbs
 in_two_copies fault_error ENOSPC full 2 vbs
+in_two_copies fault_error EDQUOT full 3 vbs
+in_two_copies fault_error EROFS readonly 2 vbs
 in_two_copies fault_error EIO failed 3 rolled
+in_two_copies fault_error EFBIG failed 2 rolled
+in_two_copies fault_pause 3 2 vbs
 in_two_copies fault_sync 2 vbs
 in_two_copies fault_gone 3 vbs
 in_two_copies synchronous fault_short 2 vbs

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 300
+# timeout: 600
+# beside: yes
 #
 # Writes that do not come back for a long time, or never. Other disks take over what a stuck one holds, and the
 # program returns although the kernel still holds the write; a disk that is alone is waited for. The scenes are in
