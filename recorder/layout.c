@@ -12,6 +12,7 @@
 
 #include "recorder/journal.h"
 #include "recorder/segment.h"
+#include "ringbuf/ring.h"
 
 #define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
 #define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
@@ -89,8 +90,8 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 		return -EINVAL;
 	}
 	count = request->ring_bytes / plan->block_bytes;
-	if (count > UINT32_C(1) << 31)
-		count = UINT32_C(1) << 31;
+	if (count > RING_BLOCK_COUNT_MAX)
+		count = RING_BLOCK_COUNT_MAX;
 	if (count < least) {
 		snprintf(error, LAYOUT_ERROR_LEN,
 			 "a ring of %" PRIu64 " bytes holds %" PRIu64 " blocks of %" PRIu64

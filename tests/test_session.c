@@ -674,6 +674,25 @@ static void a_stuck_disk_under_two_copies_is_left_and_comes_back(void **state)
 	}
 }
 
+/*
+ * Runs of one block each, and disks that are busy: both copies of nearly all that the ring holds wait for
+ * whoever comes first, in one queue.
+ */
+static void both_copies_of_all_blocks_have_room_in_one_queue(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	open_with_copies(&kit, 2, 0);
+	kit.config.ring_bytes = 16 * KIT_BLOCK;
+	kit.config.chunk_bytes = KIT_BLOCK;
+	fake_source_script.bytes = 50 * KIT_BLOCK;
+	for (unsigned i = 0; i < 2; i++)
+		kit.disks[i].delay_ns[FAKE_SYNC] = 5 * MS;
+	start(&kit);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 static void two_copies_want_two_disks(void **state)
 {
 	struct kit kit;
@@ -1638,6 +1657,7 @@ int main(void)
 		cmocka_unit_test(with_two_copies_a_loss_is_what_both_have_lost),
 		cmocka_unit_test(an_abort_under_two_copies_accounts_for_every_byte),
 		cmocka_unit_test(a_stuck_disk_under_two_copies_is_left_and_comes_back),
+		cmocka_unit_test(both_copies_of_all_blocks_have_room_in_one_queue),
 		cmocka_unit_test(two_copies_want_two_disks),
 		cmocka_unit_test(parity_is_that_of_each_row),
 		cmocka_unit_test(a_disk_failing_under_parity_loses_nothing),
