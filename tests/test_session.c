@@ -514,6 +514,33 @@ static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
+/* Near is a few blocks at least: with one alone reader and disk would wait for each other in turn. */
+static void large_blocks_keep_reader_and_disk_at_work_together(void **state)
+{
+	enum { BLOCK = 8 << 20, RING = 8 * BLOCK, WRITES = 50 };
+	unsigned busy_count = 0, count = 0;
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.ring_bytes = RING;
+	kit.config.block_bytes = BLOCK;
+	kit.config.engine = ENGINE_PWRITE;
+	kit.config.use_checksums = false;
+	fake_source_script.bytes = (uint64_t)WRITES * BLOCK;
+	kit.disks[0].delay_ns[FAKE_WRITE] = 20 * MS;
+	start(&kit);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < WRITES / 2)
+		sleep_ns(MS);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < WRITES - 8) {
+		count++;
+		busy_count += held_bytes(&kit) > BLOCK;
+		sleep_ns(MS);
+	}
+	assert_true(busy_count > count / 2);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 static void a_full_ring_drops_from_a_source_that_cannot_wait(void **state)
 {
 	(void)state;
@@ -1633,6 +1660,7 @@ int main(void)
 		cmocka_unit_test(an_abort_between_pieces_of_files_leaves_no_junk),
 		cmocka_unit_test(a_source_that_can_wait_is_never_dropped_from),
 		cmocka_unit_test(a_source_that_is_faster_than_its_disk_is_kept_near_it),
+		cmocka_unit_test(large_blocks_keep_reader_and_disk_at_work_together),
 		cmocka_unit_test(a_full_ring_drops_from_a_source_that_cannot_wait),
 		cmocka_unit_test(an_overflow_stops_when_it_was_asked_to),
 		cmocka_unit_test(with_others_left_a_failing_disk_loses_nothing),
