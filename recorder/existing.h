@@ -15,6 +15,7 @@
 #ifndef VSIB_RECORDER_EXISTING_H
 #define VSIB_RECORDER_EXISTING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "recorder/target.h"
@@ -37,6 +38,12 @@ int existing_find(const struct target *target, const char *name, const char *nam
  */
 int existing_check(const struct target *target, const char *name, const char *name_template,
 		   char *found, size_t len);
+
+/**
+ * existing_has_journal() - a journal of this name makes it a recording of its own, and not the second copies of
+ *                          another
+ */
+bool existing_has_journal(const struct target *target, const char *name);
 
 /**
  * existing_remove() - remove all of it; only files that belong to the recording, and the

@@ -265,6 +265,10 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	if (ret < 0 || !session->plan.has_second)
 		return ret;
 	second_name(name, sizeof(name), session);
+	if (session->config.use_force && existing_has_journal(&disk->target, name))
+		return refuse(refusal, EX_CANTCREAT, -EEXIST,
+			      "%s has a recording of its own named %s, as the second copy would be: --force removes nothing else than %s; give another --name",
+			      disk->target.path, name, session->config.name);
 	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 

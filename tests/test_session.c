@@ -1421,6 +1421,35 @@ static void force_removes_no_file_of_another_recording(void **state)
 	}
 }
 
+/* Which the second copy would be named as; but an old second copy is replaced. */
+static void force_removes_no_recording_for_a_second_copy(void **state)
+{
+	(void)state;
+	for (unsigned shape = 0; shape < 3; shape++) {
+		struct kit kit;
+		unsigned count;
+
+		open_with_copies(&kit, 2, shape);
+		kit.config.copies = 1;
+		kit.config.name = "scan-copy";
+		record(&kit);
+		count = kit_count(&kit, 0, "") + kit_count(&kit, 1, "");
+		kit.config.copies = 2;
+		kit.config.name = "scan";
+		kit.config.use_force = true;
+		assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), -EEXIST);
+		assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+		assert_non_null(strstr(kit.refusal.text, "a recording of its own named scan-copy"));
+		assert_int_equal(kit_count(&kit, 0, "") + kit_count(&kit, 1, ""), count);
+		kit_close(&kit);
+		open_with_copies(&kit, 2, shape);
+		record(&kit);
+		kit.config.use_force = true;
+		start(&kit);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
 static void a_refusal_with_force_leaves_the_old_recording_on_every_target(void **state)
 {
 	struct kit kit;
@@ -1695,6 +1724,7 @@ int main(void)
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),
 		cmocka_unit_test(force_removes_no_file_of_another_recording),
+		cmocka_unit_test(force_removes_no_recording_for_a_second_copy),
 		cmocka_unit_test(a_refusal_with_force_leaves_the_old_recording_on_every_target),
 		cmocka_unit_test(text_that_is_not_utf8_costs_no_target_its_place),
 		cmocka_unit_test(each_segment_has_the_time_of_its_own_first_byte),
