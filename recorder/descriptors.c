@@ -11,7 +11,7 @@
 #include "recorder/outbox.h"
 
 #define OF_A_TARGET \
-	(4 + 2 * OUTBOX_FILES) /* its directory, journal, ring, bell; each file with its directory */
+	(4 + 3 * OUTBOX_FILES) /* its directory, journal, ring, bell; each file, the directories of both copies */
 #define OF_THE_REST \
 	12 /* source, board, status and who asks, report, and what is open for a moment */
 

@@ -166,6 +166,17 @@ void disk_drop(struct disk *disk)
 	}
 }
 
+/* With parity each disk has files of its own, by their numbers: see next_file_number() in lanes.c. */
+static bool is_displaced(const struct disk *disk, uint64_t file_number)
+{
+	const struct session *session = disk->session;
+	unsigned parity = session->disk_count - 1;
+
+	if (!session->plan.has_parity)
+		return false;
+	return disk->number != (file_number & LAYOUT_PARITY ? parity : file_number % parity);
+}
+
 void disk_settle(struct disk *disk, uint32_t count)
 {
 	struct session *session = disk->session;
@@ -179,6 +190,9 @@ void disk_settle(struct disk *disk, uint32_t count)
 		atomic_fetch_add_explicit(&disk->durable_bytes, segment.bytes, memory_order_relaxed);
 		if (is_other)
 			account_add(&disk->other_bytes, segment.bytes);
+		if (is_displaced(disk, segment.file_number)) /* relaxed: a counter */
+			atomic_fetch_add_explicit(&session->displaced_bytes, segment.bytes,
+						  memory_order_relaxed);
 		if (!session->journal)
 			continue;
 		layout_file_name(name, is_other ? disk->other_template : disk->name_template,

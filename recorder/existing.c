@@ -294,6 +294,18 @@ int existing_check(const struct target *target, const char *name, const char *na
 	return ret;
 }
 
+/* Beside its files, or with layout vbs among them. */
+bool existing_has_journal(const struct target *target, const char *name)
+{
+	char path[2 * (NAME_MAX + 1)];
+
+	snprintf(path, sizeof(path), "%.200s" JOURNAL_SUFFIX, name);
+	if (faccessat(target->dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	snprintf(path, sizeof(path), "%.200s/%.200s" JOURNAL_SUFFIX, name, name);
+	return faccessat(target->dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* The journal goes last: as long as it is there, it can be done once more. */
 static int remove_files(DIR *dir, const char *name, const json_t *files, const char *journal)
 {

@@ -15,6 +15,7 @@
 #ifndef VSIB_RECORDER_EXISTING_H
 #define VSIB_RECORDER_EXISTING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "recorder/target.h"
@@ -43,6 +44,12 @@ int existing_check(const struct target *target, const char *name, const char *na
  * Return: 1 or more; 0 no journal of that name is there, or it can't be read.
  */
 unsigned existing_copies(const struct target *target, const char *name);
+
+/**
+ * existing_has_journal() - a journal of this name makes it a recording of its own, and not the second copies of
+ *                          another
+ */
+bool existing_has_journal(const struct target *target, const char *name);
 
 /**
  * existing_remove() - remove all of it; only files that belong to the recording, and the

@@ -12,9 +12,11 @@
 
 #include "recorder/journal.h"
 #include "recorder/segment.h"
+#include "ringbuf/ring.h"
 
 #define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
 #define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
+#define ESCAPED_LEN (2 * (LAYOUT_NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)))
 #define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -89,8 +91,8 @@ static int plan_blocks(struct layout_plan *plan, const struct layout_request *re
 		return -EINVAL;
 	}
 	count = request->ring_bytes / plan->block_bytes;
-	if (count > UINT32_C(1) << 31)
-		count = UINT32_C(1) << 31;
+	if (count > RING_BLOCK_COUNT_MAX)
+		count = RING_BLOCK_COUNT_MAX;
 	if (count < least) {
 		snprintf(error, LAYOUT_ERROR_LEN,
 			 "a ring of %" PRIu64 " bytes holds %" PRIu64 " blocks of %" PRIu64
@@ -430,7 +432,7 @@ static void escape(char *escaped, size_t len, const char *name)
 
 void layout_parity_template(char *buf, const char *name)
 {
-	char escaped[2 * LAYOUT_NAME_MAX + 1];
+	char escaped[ESCAPED_LEN];
 
 	escape(escaped, sizeof(escaped), name);
 	snprintf(buf, LAYOUT_NAME_LEN, "%s" LAYOUT_PARITY_SUFFIX ".%%06d", escaped);
@@ -438,7 +440,7 @@ void layout_parity_template(char *buf, const char *name)
 
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
 {
-	char escaped[2 * LAYOUT_NAME_MAX + 1];
+	char escaped[ESCAPED_LEN];
 
 	escape(escaped, sizeof(escaped), name);
 	if (plan->kind == LAYOUT_VBS)

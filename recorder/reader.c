@@ -15,6 +15,7 @@
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
 #define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
 #define NEAR_BYTES (UINT64_C(8) << 20) /* stays in a core's share of the last cache */
+#define NEAR_BLOCKS 4 /* at least: being written, and ready behind them, whatever their size */
 #define NEAR_NS INT64_C(100000000)
 #define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
@@ -35,7 +36,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
-	int64_t near_until_ns; /* the source is faster than the disk: at most NEAR_BYTES ahead of it */
+	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
 };
 
 /* ---- calls that may never return ---- */
@@ -344,9 +345,10 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 static bool is_far_ahead(const struct reader *r, int64_t now)
 {
 	const struct session *session = r->session;
+	uint64_t held_bytes = ring_level(session->ring).held_bytes;
 
-	return now < r->near_until_ns && session->disk_count == 1 &&
-	       ring_level(session->ring).held_bytes >= NEAR_BYTES;
+	return now < r->near_until_ns && session->disk_count == 1 && held_bytes >= NEAR_BYTES &&
+	       held_bytes >= NEAR_BLOCKS * session->plan.block_bytes;
 }
 
 /* ---- the loop ---- */

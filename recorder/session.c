@@ -171,8 +171,8 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 static size_t table_bytes(const struct session *session)
 {
 	const struct layout_plan *plan = &session->plan;
-	/* a queue's slots are a power of two, and each queue could take every block */
-	uint64_t queues = (session->disk_count + UINT64_C(1)) * 2 * 16;
+	/* a queue's slots are a power of two, each could take every block, the rescue queue twice */
+	uint64_t queues = (session->disk_count + UINT64_C(2)) * 2 * 16;
 	uint64_t label = (label_bytes(plan) + 63) / 64 * 64;
 
 	return plan->block_count * (queues + label + 32) + plan->block_bytes +
@@ -273,7 +273,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 		return ret;
 	second_name(name, sizeof(name), session);
 	/* a second copy has no journal of its own */
-	if (session->config.use_force && existing_copies(&disk->target, name) > 0)
+	if (session->config.use_force && existing_has_journal(&disk->target, name))
 		return refuse(refusal, EX_CANTCREAT, -EEXIST,
 			      "%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
 			      disk->target.path, name, session->config.name);

@@ -25,7 +25,8 @@ struct sink {
 	struct sink_config config; /* constant */
 	const struct sink_io *io;  /* constant */
 	int fd;                    /* -1 = no file */
-	int directory_fd; /* where the files lie: the target's own, or ours below it; -1 = no file begun yet */
+	/* where the files lie, and the others: the target's own, or ours below it; -1 = no such file begun yet */
+	int directory_fds[2];
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
@@ -204,7 +205,7 @@ int sink_open(struct sink **out, const struct sink_config *config)
 		return -ENOMEM;
 	sink->config = *config;
 	sink->io = config->io ? config->io : &sink_system_io;
-	sink->fd = sink->directory_fd = -1;
+	sink->fd = sink->directory_fds[0] = sink->directory_fds[1] = -1;
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
 	sink->keeps_promises = keeps_promises(config->target);
@@ -216,8 +217,10 @@ void sink_close(struct sink *sink)
 	if (!sink)
 		return;
 	sink_leave_file(sink);
-	if (sink->directory_fd >= 0 && sink->directory_fd != sink->config.target->dir_fd)
-		close(sink->directory_fd);
+	for (int i = 0; i < 2; i++)
+		if (sink->directory_fds[i] >= 0 &&
+		    sink->directory_fds[i] != sink->config.target->dir_fd)
+			close(sink->directory_fds[i]);
 	free(sink);
 }
 
@@ -358,6 +361,12 @@ static int open_new(struct sink *sink, const char *name)
 	return sink->io->open(sink->io, dir, name, flags);
 }
 
+/* That of the file begun last. */
+static int *directory_fd(struct sink *sink)
+{
+	return &sink->directory_fds[(sink->number & LAYOUT_OTHER) != 0];
+}
+
 /*
  * The directory of the files, which may lie one below the target; made after sink_open(), so
  * opened with the first file. It stays open: a sync must not fail because the process is out of
@@ -366,19 +375,19 @@ static int open_new(struct sink *sink, const char *name)
 static int open_directory(struct sink *sink)
 {
 	char parent[LAYOUT_NAME_LEN], *slash;
+	int *fd = directory_fd(sink);
 
-	if (sink->directory_fd >= 0)
+	if (*fd >= 0)
 		return 0;
 	snprintf(parent, sizeof(parent), "%s", sink->name);
 	slash = strrchr(parent, '/');
 	if (!slash) {
-		sink->directory_fd = sink->config.target->dir_fd;
+		*fd = sink->config.target->dir_fd;
 		return 0;
 	}
 	*slash = '\0';
-	sink->directory_fd =
-		openat(sink->config.target->dir_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (sink->directory_fd < 0)
+	*fd = openat(sink->config.target->dir_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0)
 		return fail(sink, errno, "can't open %s/%s", sink->config.target->path, parent);
 	return 0;
 }
@@ -578,7 +587,7 @@ static int sync_data(struct sink *sink)
 
 static int sync_directory(struct sink *sink)
 {
-	if (sink->io->sync_directory(sink->io, sink->directory_fd) < 0)
+	if (sink->io->sync_directory(sink->io, *directory_fd(sink)) < 0)
 		return fail_sync(sink, errno, "the directory of %s/%s is not safely on disk",
 				 sink->config.target->path, sink->name);
 	return 0;

@@ -106,7 +106,8 @@ uint64_t session_single_bytes(const struct session *session)
 uint64_t session_unprotected_bytes(const struct session *session)
 {
 	return account_get(&session->unprotected_bytes) +
-	       atomic_load_explicit(&session->parity_lost_bytes, memory_order_relaxed);
+	       atomic_load_explicit(&session->parity_lost_bytes, memory_order_relaxed) +
+	       atomic_load_explicit(&session->displaced_bytes, memory_order_relaxed);
 }
 
 struct account_sum session_sum(const struct session *session)

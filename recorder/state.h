@@ -207,6 +207,7 @@ struct session {
 	_Atomic int64_t longest_fill_ns; /* reader: longest time from one full block to the next */
 	account_counter unprotected_bytes; /* reader: of the stream, in rows for which there was no parity */
 	_Atomic uint64_t parity_lost_bytes; /* writers: parity that is not durable */
+	_Atomic uint64_t displaced_bytes; /* writers: of rows, on a disk that may have another block of the row */
 	_Atomic uint64_t missing_bytes; /* reader: by the rate and the clock, of a device that loses silently */
 	_Atomic int64_t waited_ns; /* reader: time a source that can wait had to */
 	_Atomic int reader_grip; /* enum reader_grip: who may touch lanes and the reader's counters */
@@ -312,7 +313,8 @@ void session_lose_block(struct session *session, account_counter *counter, uint3
 
 /**
  * session_single_bytes() - durable in one copy only, where there should be two
- * session_unprotected_bytes() - parity that could not be made, or is lost
+ * session_unprotected_bytes() - parity that could not be made, or is lost; and what one disk has taken over
+ *                               from another, so that its own loss may take two blocks of a row
  */
 uint64_t session_single_bytes(const struct session *session);
 uint64_t session_unprotected_bytes(const struct session *session);

@@ -92,7 +92,9 @@ static int create_parts(struct ring *ring)
 	if (!ring->blocks || !ring->labels || !ring->sleepers || !ring->queues)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= ring->queue_count; i++) {
-		int ret = queue_create(&ring->queues[i], ring->block_count);
+		/* in the rescue queue a run may stand beside its second */
+		uint32_t times = i < ring->queue_count ? 1 : 2;
+		int ret = queue_create(&ring->queues[i], times * ring->block_count);
 
 		if (ret < 0)
 			return ret;

@@ -44,7 +44,8 @@
 #define RING_END (UINT32_MAX - 1) /* ring_next(): the run ends here */
 #define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
 #define RING_SECOND (UINT32_C(1) << 31) /* with a run's first block: see ring_put_second() */
-#define RING_BLOCK_COUNT_MAX (RING_SECOND - 2) /* so that no such number is one of those above */
+#define RING_BLOCK_COUNT_MAX \
+	(UINT32_C(1) << 30) /* none is a number above, and RING_RESCUE can hold each run twice */
 
 struct bell;
 struct ring;
@@ -117,7 +118,7 @@ void ring_put(struct ring *ring, uint32_t queue, uint32_t block, size_t bytes, b
 
 /**
  * ring_put_second() - hand the run that was begun by the last ring_put() to a second consumer as well
- * @queue: its number, or RING_RESCUE
+ * @queue: its number, another than the first's, or RING_RESCUE
  *
  * It comes out of ring_claim() with RING_SECOND in the number. Each block of such a run must have been held
  * (ring_hold()) before it was put or appended, and goes round when both have given it back. Who appends

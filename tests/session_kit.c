@@ -514,33 +514,43 @@ static bool check_segment(struct tally *tally, const struct piece *piece)
 	return is_right;
 }
 
-/* Of each place in the rows: the XOR of all that is there, and what has been there. */
+/* Of each place in the rows: the XOR of all that is there, what has been there, and on which disks. */
 struct rows {
 	uint64_t bytes;
 	char *sums;
 	bool *has_data, *has_parity;
+	unsigned char *disks; /* a bit each */
+	bool has_shared;      /* a disk has two of one row */
 };
 
 static bool add_to_rows(struct tally *tally, const struct piece *piece, struct rows *rows)
 {
 	char *bytes = malloc(piece->bytes);
 	bool is_right = bytes && read_segment(tally, piece, bytes);
+	unsigned char disk = (unsigned char)(1 << piece->target);
 
 	for (uint64_t i = 0; i < piece->bytes && is_right; i++) {
 		bool *has = piece->cause == PARITY ? rows->has_parity : rows->has_data;
+		uint64_t at = piece->row_at + i;
 
-		rows->sums[piece->row_at + i] ^= bytes[i];
-		has[piece->row_at + i] = true;
+		rows->sums[at] ^= bytes[i];
+		has[at] = true;
+		rows->has_shared = rows->has_shared || (rows->disks[at] & disk);
+		rows->disks[at] |= disk;
 	}
 	free(bytes);
 	return is_right;
 }
 
-/* Where there is parity it is that of all data, unless some were lost; and it is where it should be. */
+/*
+ * Where there is parity it is that of all data, unless some were lost; and, unless it was told, it is where
+ * it should be, and no disk's loss takes two of a row.
+ */
 static bool check_rows(struct tally *tally)
 {
 	const struct session *session = tally->kit->session;
 	bool is_whole = session_unprotected_bytes(session) == 0, is_right = true;
+	bool has_all = session_unprotected_bytes(session) == atomic_load(&session->displaced_bytes);
 	bool has_lost = tally->gaps[GAP_DISK] || tally->gaps[GAP_ABORTED];
 	struct rows rows = { 0 };
 
@@ -550,7 +560,8 @@ static bool check_rows(struct tally *tally)
 	rows.sums = calloc(rows.bytes + 1, 1);
 	rows.has_data = calloc(rows.bytes + 1, sizeof(bool));
 	rows.has_parity = calloc(rows.bytes + 1, sizeof(bool));
-	if (!rows.sums || !rows.has_data || !rows.has_parity)
+	rows.disks = calloc(rows.bytes + 1, 1);
+	if (!rows.sums || !rows.has_data || !rows.has_parity || !rows.disks)
 		die("calloc");
 	for (size_t i = 0; i < tally->piece_count && is_right; i++)
 		if (tally->pieces[i].cause < 0)
@@ -558,9 +569,12 @@ static bool check_rows(struct tally *tally)
 	for (uint64_t i = 0; i < rows.bytes && is_right; i++) {
 		if (rows.has_parity[i] && rows.sums[i] && !has_lost)
 			is_right = wrong(tally, "place %" PRIu64 " of the rows: the parity is wrong", i);
-		if (rows.has_data[i] && !rows.has_parity[i] && is_whole)
+		if (rows.has_data[i] && !rows.has_parity[i] && has_all)
 			is_right = wrong(tally, "place %" PRIu64 " of the rows has no parity", i);
 	}
+	if (is_right && is_whole && rows.has_shared)
+		is_right = wrong(tally, "a disk has two blocks of one row, and nothing is told as unprotected");
+	free(rows.disks);
 	free(rows.sums);
 	free(rows.has_data);
 	free(rows.has_parity);

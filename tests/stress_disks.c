@@ -136,6 +136,8 @@ static void draw_shape(unsigned disk_count)
 		config->use_parity = true;
 		config->file_bytes = shape == 3 ? 24 * KIT_BLOCK : 0;
 	}
+	if (disk_count > 1 && shape != 6 && chance(3) == 0) /* very short runs */
+		config->chunk_bytes = KIT_BLOCK;
 	config->depth = 1 + (unsigned)chance(8);
 	config->disk_timeout_ns = 15 * MS;
 }

@@ -327,16 +327,18 @@ static void files_of_several_targets_always_have_a_number(void **state)
 static void the_longest_name_is_never_cut(void **state)
 {
 	struct layout_plan plan = { .kind = LAYOUT_VBS };
-	char name[LAYOUT_NAME_MAX + 1], template[LAYOUT_NAME_LEN], made[LAYOUT_NAME_LEN],
-		expected[LAYOUT_NAME_LEN];
+	char name[LAYOUT_NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)], template[LAYOUT_NAME_LEN],
+		made[LAYOUT_NAME_LEN], expected[LAYOUT_NAME_LEN];
 
 	(void)state;
-	memset(name, '%', LAYOUT_NAME_MAX);
-	name[LAYOUT_NAME_MAX] = '\0';
-	snprintf(expected, sizeof(expected), "%s/%s.00000012", name, name);
-	layout_default_template(template, &plan, name);
-	layout_file_name(made, template, 12, 0);
-	assert_string_equal(made, expected);
+	for (unsigned is_second = 0; is_second < 2; is_second++) {
+		memset(name, '%', LAYOUT_NAME_MAX);
+		strcpy(name + LAYOUT_NAME_MAX, is_second ? LAYOUT_COPY_SUFFIX : "");
+		snprintf(expected, sizeof(expected), "%s/%s.00000012", name, name);
+		layout_default_template(template, &plan, name);
+		layout_file_name(made, template, 12, 0);
+		assert_string_equal(made, expected);
+	}
 }
 
 /* ---- mark6 ---- */

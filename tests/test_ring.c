@@ -392,6 +392,31 @@ static void a_handed_over_run_stays_whole_and_goes_on_growing(void **state)
 	drop_ring(ring);
 }
 
+static void each_run_can_be_in_the_rescue_queue_twice(void **state)
+{
+	enum { BLOCKS = 8 };
+	struct ring *ring = make_ring(BLOCKS, PAGE, 2);
+
+	(void)state;
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		uint32_t block = ring_take(ring);
+
+		ring_hold(ring, block);
+		ring_put(ring, RING_RESCUE, block, 1, true);
+		ring_put_second(ring, RING_RESCUE, block);
+	}
+	assert_int_equal(ring_queue_length(ring, RING_RESCUE), 2 * BLOCKS);
+	for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
+		uint32_t run = ring_claim(ring, RING_RESCUE);
+
+		assert_int_equal(ring_is_second(run), i % 2);
+		ring_give_back(ring, ring_first(run));
+		assert_int_equal(ring_free_count(ring), (i + 1) / 2);
+	}
+	assert_int_equal(ring_claim(ring, RING_RESCUE), RING_NONE);
+	drop_ring(ring);
+}
+
 static void a_rescue_moves_each_run_in_order(void **state)
 {
 	struct ring *ring = make_ring(9, PAGE, 2);
@@ -808,6 +833,7 @@ int main(void)
 		cmocka_unit_test(a_run_is_claimed_by_its_first_block_and_ends),
 		cmocka_unit_test(a_run_grows_after_it_was_claimed),
 		cmocka_unit_test(a_handed_over_run_stays_whole_and_goes_on_growing),
+		cmocka_unit_test(each_run_can_be_in_the_rescue_queue_twice),
 		cmocka_unit_test(a_rescue_moves_each_run_in_order),
 		cmocka_unit_test(a_queue_is_rescued_while_it_is_claimed_from),
 		cmocka_unit_test(the_high_water_mark_is_exact_in_bytes_and_keeps_its_time),

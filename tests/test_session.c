@@ -514,6 +514,33 @@ static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
+/* Near is a few blocks at least: with one alone reader and disk would wait for each other in turn. */
+static void large_blocks_keep_reader_and_disk_at_work_together(void **state)
+{
+	enum { BLOCK = 8 << 20, RING = 8 * BLOCK, WRITES = 50 };
+	unsigned busy_count = 0, count = 0;
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	kit.config.ring_bytes = RING;
+	kit.config.block_bytes = BLOCK;
+	kit.config.engine = ENGINE_PWRITE;
+	kit.config.use_checksums = false;
+	fake_source_script.bytes = (uint64_t)WRITES * BLOCK;
+	kit.disks[0].delay_ns[FAKE_WRITE] = 20 * MS;
+	start(&kit);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < WRITES / 2)
+		sleep_ns(MS);
+	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < WRITES - 8) {
+		count++;
+		busy_count += held_bytes(&kit) > BLOCK;
+		sleep_ns(MS);
+	}
+	assert_true(busy_count > count / 2);
+	finish(&kit, OUTCOME_COMPLETE, 0);
+}
+
 static void a_full_ring_drops_from_a_source_that_cannot_wait(void **state)
 {
 	(void)state;
@@ -696,6 +723,25 @@ static void a_slow_disk_costs_second_copies_and_not_the_stream(void **state)
 		has_loss = session_written_bytes(kit.session) < 1000003;
 		finish(&kit, has_loss ? OUTCOME_LOSS : OUTCOME_DEGRADED, 1);
 	}
+}
+
+/*
+ * Runs of one block each, and disks that are busy: both copies of nearly all that the ring holds wait for
+ * whoever comes first, in one queue.
+ */
+static void both_copies_of_all_blocks_have_room_in_one_queue(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	open_with_copies(&kit, 2, 0);
+	kit.config.ring_bytes = 16 * KIT_BLOCK;
+	kit.config.chunk_bytes = KIT_BLOCK;
+	fake_source_script.bytes = 50 * KIT_BLOCK;
+	for (unsigned i = 0; i < 2; i++)
+		kit.disks[i].delay_ns[FAKE_SYNC] = 5 * MS;
+	start(&kit);
+	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
 static void two_copies_want_two_disks(void **state)
@@ -1399,6 +1445,35 @@ static void force_removes_no_file_of_another_recording(void **state)
 	}
 }
 
+/* Which the second copy would be named as; but an old second copy is replaced. */
+static void force_removes_no_recording_for_a_second_copy(void **state)
+{
+	(void)state;
+	for (unsigned shape = 0; shape < 3; shape++) {
+		struct kit kit;
+		unsigned count;
+
+		open_with_copies(&kit, 2, shape);
+		kit.config.copies = 1;
+		kit.config.name = "scan-copy";
+		record(&kit);
+		count = kit_count(&kit, 0, "") + kit_count(&kit, 1, "");
+		kit.config.copies = 2;
+		kit.config.name = "scan";
+		kit.config.use_force = true;
+		assert_int_equal(session_create(&kit.session, &kit.config, &kit.refusal), -EEXIST);
+		assert_int_equal(kit.refusal.exit_status, EX_CANTCREAT);
+		assert_non_null(strstr(kit.refusal.text, "scan-copy is a recording of its own"));
+		assert_int_equal(kit_count(&kit, 0, "") + kit_count(&kit, 1, ""), count);
+		kit_close(&kit);
+		open_with_copies(&kit, 2, shape);
+		record(&kit);
+		kit.config.use_force = true;
+		start(&kit);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
 static void a_refusal_with_force_leaves_the_old_recording_on_every_target(void **state)
 {
 	struct kit kit;
@@ -1638,6 +1713,7 @@ int main(void)
 		cmocka_unit_test(an_abort_between_pieces_of_files_leaves_no_junk),
 		cmocka_unit_test(a_source_that_can_wait_is_never_dropped_from),
 		cmocka_unit_test(a_source_that_is_faster_than_its_disk_is_kept_near_it),
+		cmocka_unit_test(large_blocks_keep_reader_and_disk_at_work_together),
 		cmocka_unit_test(a_full_ring_drops_from_a_source_that_cannot_wait),
 		cmocka_unit_test(an_overflow_stops_when_it_was_asked_to),
 		cmocka_unit_test(with_others_left_a_failing_disk_loses_nothing),
@@ -1663,6 +1739,7 @@ int main(void)
 		cmocka_unit_test(an_abort_under_two_copies_accounts_for_every_byte),
 		cmocka_unit_test(a_stuck_disk_under_two_copies_is_left_and_comes_back),
 		cmocka_unit_test(a_slow_disk_costs_second_copies_and_not_the_stream),
+		cmocka_unit_test(both_copies_of_all_blocks_have_room_in_one_queue),
 		cmocka_unit_test(two_copies_want_two_disks),
 		cmocka_unit_test(parity_is_that_of_each_row),
 		cmocka_unit_test(a_disk_failing_under_parity_loses_nothing),
@@ -1672,6 +1749,7 @@ int main(void)
 		cmocka_unit_test(a_recording_that_exists_is_refused_and_left_alone),
 		cmocka_unit_test(force_replaces_a_recording),
 		cmocka_unit_test(force_removes_no_file_of_another_recording),
+		cmocka_unit_test(force_removes_no_recording_for_a_second_copy),
 		cmocka_unit_test(a_refusal_with_force_leaves_the_old_recording_on_every_target),
 		cmocka_unit_test(text_that_is_not_utf8_costs_no_target_its_place),
 		cmocka_unit_test(each_segment_has_the_time_of_its_own_first_byte),

@@ -434,6 +434,30 @@ static void the_directory_the_files_lie_in_is_the_one_synced(void **state)
 	}
 }
 
+/* One sink writes files of both, in turn. */
+static void each_copy_has_its_own_directory_synced(void **state)
+{
+	struct sink_config config = { .target = &target,
+				      .name_template = "first/f.%03d",
+				      .other_template = "second/f.%03d",
+				      .file_bytes = 20000,
+				      .is_part_first = true,
+				      .io = &disk.io };
+
+	(void)state;
+	assert_int_equal(mkdirat(target.dir_fd, "first", 0755), 0);
+	assert_int_equal(mkdirat(target.dir_fd, "second", 0755), 0);
+	assert_int_equal(sink_open(&sink, &config), 0);
+	current_io = &disk.io;
+	for (uint64_t i = 0; i < 4; i++) {
+		disk.synced_inode = 0;
+		assert_int_equal(sink_begin_file(sink, i % 2 ? i | LAYOUT_SECOND : i, 0), 0);
+		write_piece(0, 4096);
+		finish();
+		assert_int_equal(disk.synced_inode, inode_of(i % 2 ? "second" : "first"));
+	}
+}
+
 /* The entry that lasts is the final one; one that nobody asked to be durable before that needs no sync of its own. */
 static void a_file_costs_one_sync_of_its_directory(void **state)
 {
@@ -839,6 +863,7 @@ int main(void)
 		TEST(a_file_that_fails_in_finishing_can_be_cut),
 		TEST(a_process_out_of_descriptors_still_syncs_and_finishes),
 		TEST(the_directory_the_files_lie_in_is_the_one_synced),
+		TEST(each_copy_has_its_own_directory_synced),
 		TEST(a_file_costs_one_sync_of_its_directory),
 		TEST(a_file_too_large_is_an_error_and_no_signal),
 		TEST(short_writes_and_interruptions_are_continued),
