@@ -416,12 +416,10 @@ static void read_stream(struct reader *r)
 			r->checked_ns = now;
 			check_rate(r, now);
 		}
-		if (is_far_ahead(r, now)) {
-			wait_for_room(r, ticket);
-		} else if (room > 0) {
+		if (room > 0 && !is_far_ahead(r, now)) {
 			end_overflow(r);
 			is_going = read_some(r, data, room);
-		} else if (session->can_drop) {
+		} else if (room == 0 && session->can_drop) {
 			is_going = drop_some(r);
 		} else {
 			wait_for_room(r, ticket);

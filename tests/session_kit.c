@@ -525,7 +525,7 @@ struct rows {
 
 static bool add_to_rows(struct tally *tally, const struct piece *piece, struct rows *rows)
 {
-	char *bytes = malloc(piece->bytes);
+	char *bytes = calloc(1, piece->bytes);
 	bool is_right = bytes && read_segment(tally, piece, bytes);
 	unsigned char disk = (unsigned char)(1 << piece->target);
 
