@@ -3,49 +3,30 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "drivers/units.h"
 #include "recorder/descriptors.h"
-#include "recorder/existing.h"
 #include "recorder/keeper.h"
 #include "recorder/lanes.h"
 #include "recorder/outbox.h"
 #include "recorder/reader.h"
 #include "recorder/room.h"
-#include "recorder/version.h"
+#include "recorder/session_parts.h"
 #include "recorder/writer.h"
 
 /* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
 #define DEPTH_BYTES (UINT64_C(16) << 20)
 #define DEPTH_LEAST 2
 #define DEPTH_MOST 32
-
-static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static int refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(refusal->text, sizeof(refusal->text), format, ap);
-	va_end(ap);
-	refusal->exit_status = exit_status;
-	return error;
-}
 
 /* ---- create: look and plan ---- */
 
@@ -65,19 +46,6 @@ static int status_for_source(int error)
 	}
 }
 
-static int status_for_target(int error)
-{
-	switch (-error) {
-	case EINVAL:
-		return EX_USAGE;
-	case EACCES:
-	case EPERM:
-		return EX_NOPERM;
-	default:
-		return EX_CANTCREAT;
-	}
-}
-
 static int open_source(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
@@ -92,7 +60,7 @@ static int open_source(struct session *session, struct refusal *refusal)
 
 	if (ret == 0)
 		return 0;
-	return refuse(refusal, status_for_source(ret), ret, "%s",
+	return session_refuse(refusal, status_for_source(ret), ret, "%s",
 		      session->source ? session->source->error : "no memory for the source");
 }
 
@@ -110,10 +78,10 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		disk->number = i;
 		ret = target_open(&disk->target, config->targets[i], error);
 		if (ret < 0)
-			return refuse(refusal, status_for_target(ret), ret, "%s", error);
+			return session_refuse(refusal, session_status_for_target(ret), ret, "%s", error);
 		session->disk_count = i + 1;
 		if (config->is_index_per_target && disk->target.kind != TARGET_DIRECTORY)
-			return refuse(refusal, EX_USAGE, -EINVAL,
+			return session_refuse(refusal, EX_USAGE, -EINVAL,
 				      "a directory is wanted, and '%s' means something else; ./%s is the directory of that name",
 				      config->targets[i], config->targets[i]);
 		disk->total_bytes = disk->target.total_bytes;
@@ -127,7 +95,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 	if (!config->is_index_per_target)
 		ret = target_check_all(targets, config->target_count, config->allow_same_device, error);
 	if (ret < 0)
-		return refuse(refusal, status_for_target(ret), ret, "%s", error);
+		return session_refuse(refusal, session_status_for_target(ret), ret, "%s", error);
 	atomic_init(&session->usable_count, config->target_count);
 	return 0;
 }
@@ -161,7 +129,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 	};
 	int ret = layout_plan(&session->plan, &request, error);
 
-	return ret < 0 ? refuse(refusal, EX_USAGE, ret, "%s", error) : 0;
+	return ret < 0 ? session_refuse(refusal, EX_USAGE, ret, "%s", error) : 0;
 }
 
 /*
@@ -196,7 +164,7 @@ static int check_memory(struct session *session, struct refusal *refusal)
 	struct memory_config memory_config = ring_memory(session);
 	int ret = memory_allow(&session->memory, &memory_config);
 
-	return ret < 0 ? refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
+	return ret < 0 ? session_refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error) : 0;
 }
 
 /*
@@ -219,109 +187,6 @@ static int lower_ring(struct session *session, struct refusal *refusal)
 	return plan_layout(session, refusal);
 }
 
-/* With --force what is there is removed, later: all of it must be this recording's own. */
-static int find_existing_files(const struct session *session, const struct disk *disk, const char *name,
-			       const char *name_template, struct refusal *refusal)
-{
-	const struct session_config *config = &session->config;
-	const char *path = disk->target.path;
-	char found[2 * (NAME_MAX + 1)];
-	int ret = config->use_force ?
-			  existing_check(&disk->target, name, name_template, found, sizeof(found)) :
-			  existing_find(&disk->target, name, name_template, found, sizeof(found));
-
-	if (ret < 0)
-		return refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path,
-			      strerror(-ret));
-	if (ret == 0)
-		return 0;
-	if (config->use_force)
-		return refuse(refusal, EX_CANTCREAT, -EEXIST,
-			      "%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
-			      path, found, name);
-	refusal->is_name_taken = true;
-	return refuse(refusal, EX_CANTCREAT, -EEXIST,
-		      "%s/%s exists: recordings are never overwritten", path, found);
-}
-
-/* Several files a disk, or one that may end up on any of them. */
-static bool has_numbers(const struct session *session, const struct disk *disk)
-{
-	return disk->file_bytes > 0 || (session->plan.is_held && !session->plan.is_appended);
-}
-
-/* What the recording of the second copies is called. */
-static void second_name(char *buf, size_t len, const struct session *session)
-{
-	snprintf(buf, len, "%.150s" LAYOUT_COPY_SUFFIX, session->config.name);
-}
-
-/* Where a second copy is to be, or with --force where the old recording has one. */
-static bool is_second_concerned(const struct session *session, const struct target *target)
-{
-	return session->plan.has_second ||
-	       (session->config.use_force && existing_copies(target, session->config.name) > 1);
-}
-
-static int find_existing(const struct session *session, const struct disk *disk, struct refusal *refusal)
-{
-	char name[NAME_MAX + 1];
-	int ret = find_existing_files(session, disk, session->config.name, disk->name_template,
-				      refusal);
-
-	if (ret < 0 || !is_second_concerned(session, &disk->target))
-		return ret;
-	second_name(name, sizeof(name), session);
-	/* a second copy has no journal of its own */
-	if (session->config.use_force && existing_has_journal(&disk->target, name))
-		return refuse(refusal, EX_CANTCREAT, -EEXIST,
-			      "%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
-			      disk->target.path, name, session->config.name);
-	return find_existing_files(session, disk, name, disk->other_template, refusal);
-}
-
-static int name_files(struct session *session, struct refusal *refusal)
-{
-	const struct session_config *config = &session->config;
-	const struct layout_plan *plan = &session->plan;
-	char error[LAYOUT_ERROR_LEN], name[NAME_MAX + 1];
-
-	if (layout_check_name(config->name, error) < 0)
-		return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
-	if (config->name_template && config->layout == LAYOUT_VBS)
-		return refuse(
-			refusal, EX_USAGE, -EINVAL,
-			"a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
-	if (config->name_template && plan->has_second)
-		return refuse(refusal, EX_USAGE, -EINVAL,
-			      "a template names no second copy: --copies without it");
-	second_name(name, sizeof(name), session);
-	for (unsigned i = 0; i < session->disk_count; i++) {
-		struct disk *disk = &session->disks[i];
-		const char *given = config->templates ? config->templates[i] : config->name_template;
-		int ret;
-
-		disk->file_bytes =
-			config->target_file_bytes ? config->target_file_bytes[i] : plan->file_bytes;
-		if (given && layout_check_template(given, has_numbers(session, disk), error) < 0)
-			return refuse(refusal, EX_USAGE, -EINVAL, "%s", error);
-		if (given)
-			snprintf(disk->name_template, sizeof(disk->name_template), "%s", given);
-		else
-			layout_default_template(disk->name_template, plan, config->name);
-		if (plan->has_parity)
-			layout_parity_template(disk->other_template, config->name);
-		else
-			layout_default_template(disk->other_template, plan, name);
-		if (disk->target.kind != TARGET_DIRECTORY)
-			continue;
-		ret = find_existing(session, disk, refusal);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
 /* With runs that go whole to one disk, one must fit somewhere; else the stream would end as it begins. */
 static int check_run_room(struct session *session, struct refusal *refusal)
 {
@@ -332,7 +197,7 @@ static int check_run_room(struct session *session, struct refusal *refusal)
 			free_bytes = session->disks[i].target.free_bytes;
 	if (free_bytes >= run_bytes)
 		return 0;
-	return refuse(refusal, EX_CANTCREAT, -ENOSPC,
+	return session_refuse(refusal, EX_CANTCREAT, -ENOSPC,
 		      "no target has room for a piece of %" PRIu64 " bytes: the largest is %" PRIu64
 		      " bytes free; a smaller --chunk or --ring makes smaller pieces",
 		      run_bytes, free_bytes);
@@ -346,7 +211,7 @@ static int check_room(struct session *session, struct refusal *refusal)
 
 		if (target->free_bytes >= session->plan.block_bytes)
 			continue;
-		return refuse(refusal, EX_CANTCREAT, -ENOSPC,
+		return session_refuse(refusal, EX_CANTCREAT, -ENOSPC,
 			      "target %s: %s: %" PRIu64
 			      " bytes are free, not even a block of %" PRIu64 " bytes",
 			      target->path, strerror(ENOSPC), target->free_bytes,
@@ -360,15 +225,15 @@ static int check_config(const struct session_config *config, struct refusal *ref
 	char error[256];
 
 	if (!config->source_name)
-		return refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
+		return session_refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
 	if (config->target_count == 0)
-		return refuse(refusal, EX_USAGE, -EINVAL,
+		return session_refuse(refusal, EX_USAGE, -EINVAL,
 			      "no target: -o DIRECTORY, or -o null: to write nothing");
 	if (config->target_count > TARGET_MAX)
-		return refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
+		return session_refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
 			      config->target_count, TARGET_MAX);
 	if (descriptors_check(config->target_count, error, sizeof(error)) < 0)
-		return refuse(refusal, EX_CONFIG, -EMFILE, "%s", error);
+		return session_refuse(refusal, EX_CONFIG, -EMFILE, "%s", error);
 	return 0;
 }
 
@@ -382,7 +247,7 @@ int session_create(struct session **out, const struct session_config *config, st
 		return ret;
 	session = calloc(1, sizeof(*session));
 	if (!session)
-		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
+		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
 	session->created_ns = units_monotonic_ns();
 	session->config = *config;
 	pthread_mutex_init(&session->lock, NULL);
@@ -391,7 +256,7 @@ int session_create(struct session **out, const struct session_config *config, st
 	session->disks = calloc(config->target_count, sizeof(session->disks[0]));
 	ret = session->disks && session->wake_fd >= 0 ? account_init(&session->account) : -ENOMEM;
 	if (ret < 0)
-		refuse(refusal, EX_OSERR, ret, "no memory");
+		session_refuse(refusal, EX_OSERR, ret, "no memory");
 	if (ret == 0)
 		ret = open_source(session, refusal);
 	if (ret == 0)
@@ -399,11 +264,11 @@ int session_create(struct session **out, const struct session_config *config, st
 	if (ret == 0)
 		ret = plan_layout(session, refusal);
 	if (ret == 0 && session->plan.has_second && copies_create(&session->copies) < 0)
-		ret = refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
+		ret = session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory");
 	if (ret == 0)
 		ret = lower_ring(session, refusal);
 	if (ret == 0)
-		ret = name_files(session, refusal);
+		ret = session_name_files(session, refusal);
 	if (ret == 0)
 		ret = check_memory(session, refusal);
 	if (ret == 0)
@@ -453,7 +318,7 @@ static int make_ring(struct session *session, struct refusal *refusal)
 	memory_config.numa_node = find_node(session);
 	ret = memory_map(&session->memory, &memory_config);
 	if (ret < 0)
-		return refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error);
+		return session_refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error);
 	if (session->memory.note[0])
 		session_warn(session, "ring memory: %s", session->memory.note);
 	ring_config.memory = session->memory.base;
@@ -465,7 +330,7 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		ret = session->scrap ? 0 : -ENOMEM;
 	}
 	if (ret < 0)
-		return refuse(refusal, EX_OSERR, ret, "no memory for the ring's tables");
+		return session_refuse(refusal, EX_OSERR, ret, "no memory for the ring's tables");
 	memset(session->scrap, 0, plan->block_bytes); /* touched now, not in the first overflow */
 	return 0;
 }
@@ -492,7 +357,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 			 * one endless file has its name at once; files with an end get it when
 			 * they are whole
 			 */
-			.is_part_first = has_numbers(session, disk),
+			.is_part_first = session_has_numbers(session, disk),
 			/* behind its header a block begins anywhere */
 			.use_direct = session->config.use_direct && !session->plan.is_appended,
 			.io = session->config.io ? session->config.io[disk->number] : NULL,
@@ -512,214 +377,19 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 	const char *note;
 
 	if (ret < 0 && session->config.engine == ENGINE_URING)
-		return refuse(refusal, EX_CONFIG, ret,
+		return session_refuse(refusal, EX_CONFIG, ret,
 			      "target %s: io_uring is refused: %s; --engine auto uses threads instead",
 			      disk->target.path, strerror(-ret));
 	if (ret < 0)
-		return refuse(refusal, EX_OSERR, ret, "target %s can't be served: %s",
+		return session_refuse(refusal, EX_OSERR, ret, "target %s can't be served: %s",
 			      disk->target.path, strerror(-ret));
 	for (unsigned i = 0; (note = outbox_note(disk->outbox, i)) != NULL; i++)
 		if (note[0] && (!first || strcmp(note, outbox_note(first, i)) != 0)) /* once, not for each */
 			session_warn(session, "%s", note);
 	if (segmenter_create(&disk->segmenter, session->config.use_checksums,
 			     session->source->rate_bps) < 0)
-		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
+		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
 	return 0;
-}
-
-static void journal_path(char *path, size_t len, const struct session *session)
-{
-	const char *name = session->config.name;
-
-	if (session->plan.kind == LAYOUT_VBS)
-		snprintf(path, len, "%.150s/%.150s" JOURNAL_SUFFIX, name, name);
-	else
-		snprintf(path, len, "%.150s" JOURNAL_SUFFIX, name);
-}
-
-void session_discard(struct session *session)
-{
-	char path[LAYOUT_NAME_LEN * 2], second[NAME_MAX + 1];
-
-	journal_path(path, sizeof(path), session);
-	second_name(second, sizeof(second), session);
-	for (unsigned i = 0; i < session->disk_count; i++) {
-		struct disk *disk = &session->disks[i];
-
-		if (disk->has_journal)
-			unlinkat(disk->target.dir_fd, path, 0);
-		if (disk->has_directory)
-			unlinkat(disk->target.dir_fd, session->config.name, AT_REMOVEDIR);
-		if (disk->has_second_directory)
-			unlinkat(disk->target.dir_fd, second, AT_REMOVEDIR);
-		disk->has_journal = disk->has_directory = disk->has_second_directory = false;
-	}
-}
-
-static int make_directory(const struct disk *disk, const char *name, bool *is_made, struct refusal *refusal)
-{
-	int ret;
-
-	if (mkdirat(disk->target.dir_fd, name, 0755) < 0) {
-		ret = -errno;
-		return refuse(refusal, status_for_target(ret), ret, "can't make directory %s/%s: %s",
-			      disk->target.path, name, strerror(-ret));
-	}
-	*is_made = true;
-	return 0;
-}
-
-static int make_directories(const struct session *session, struct disk *disk, struct refusal *refusal)
-{
-	char name[NAME_MAX + 1];
-	int ret;
-
-	if (session->plan.kind != LAYOUT_VBS)
-		return 0;
-	ret = make_directory(disk, session->config.name, &disk->has_directory, refusal);
-	if (ret < 0 || !session->plan.has_second)
-		return ret;
-	second_name(name, sizeof(name), session);
-	return make_directory(disk, name, &disk->has_second_directory, refusal);
-}
-
-/*
- * The journal is the first file made on each target: of two recorders with one name the second
- * fails here.
- */
-static int make_journal(struct session *session, struct disk *disk, struct refusal *refusal)
-{
-	char path[LAYOUT_NAME_LEN * 2];
-	int ret = make_directories(session, disk, refusal);
-
-	if (ret < 0)
-		return ret;
-	/* their names are safe, whatever is made in them; some file systems can't sync a directory */
-	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
-		ret = -errno;
-		return refuse(refusal, status_for_target(ret), ret, "can't sync directory %s: %s",
-			      disk->target.path, strerror(-ret));
-	}
-	if (!session->journal)
-		return 0;
-	journal_path(path, sizeof(path), session);
-	ret = journal_open(session->journal, disk->number, disk->target.dir_fd, path);
-	disk->has_journal = ret == 0;
-	refusal->is_name_taken = ret == -EEXIST;
-	if (ret < 0)
-		return refuse(refusal, status_for_target(ret), ret, "can't create journal %s/%s: %s",
-			      disk->target.path, path, strerror(-ret));
-	return 0;
-}
-
-/* JSON wants UTF-8, paths are bytes: what is not UTF-8 is shown with '?'. */
-static json_t *json_path(const char *text)
-{
-	json_t *string = json_string(text);
-	char buf[4096];
-	size_t n = 0;
-
-	if (string)
-		return string;
-	for (; text[n] && n + 1 < sizeof(buf); n++)
-		buf[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
-	buf[n] = '\0';
-	return json_string(buf);
-}
-
-/* A journal is read from elsewhere and later: relative paths would mean nothing then. */
-static json_t *json_absolute(const char *path)
-{
-	char *absolute = realpath(path, NULL);
-	json_t *json = json_path(absolute ? absolute : path);
-
-	free(absolute);
-	return json;
-}
-
-static json_t *describe_targets(const struct session *session)
-{
-	json_t *targets = json_array();
-
-	for (unsigned i = 0; i < session->disk_count; i++) {
-		const struct target *target = &session->disks[i].target;
-		json_t *entry =
-			json_pack("{so so so so}", "path", json_absolute(target->path), "fs_uuid",
-				  json_path(target->fs_uuid), "device", json_path(target->device),
-				  "serial", json_path(target->serial));
-
-		if (json_array_append_new(targets, entry) <
-		    0) { /* one less, and all indices behind it were wrong */
-			json_decref(targets);
-			return NULL;
-		}
-	}
-	return targets;
-}
-
-/* The first line. Readers find their way by it: without it there is no recording. */
-static int say_start(struct session *session, struct refusal *refusal)
-{
-	const struct session_config *config = &session->config;
-	const struct layout_plan *plan = &session->plan;
-	char utc[UNITS_UTC_LEN], host[256] = "";
-	json_t *line;
-
-	session->armed_ns = units_monotonic_ns();
-	session->armed_utc_ns = units_realtime_ns();
-	gethostname(host, sizeof(host) - 1);
-	line = json_pack(
-		"{ss ss so ss ss so sI ss ss sI sI sI so so ss sI so si}", "type", "start", "schema",
-		JOURNAL_SCHEMA, "name", json_path(config->name), "program", config->program,
-		"version", VSIB_VERSION, "source", json_path(config->source_name), "rate_bps",
-		(json_int_t)session->source->rate_bps, "layout", layout_kind_name(plan->kind),
-		"stripe", plan->stripe == STRIPE_ROUND ? "round" : "any", "block_bytes",
-		(json_int_t)plan->block_bytes, "chunk_bytes", (json_int_t)plan->chunk_bytes,
-		"file_bytes", (json_int_t)plan->file_bytes, "template",
-		json_path(session->disks[0].name_template), "targets", describe_targets(session),
-		"utc", units_format_utc(utc, session->armed_utc_ns), "monotonic_ns",
-		(json_int_t)session->armed_ns, "host", json_path(host), "pid", (int)getpid());
-	if (!line)
-		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
-	if (plan->packet_bytes) {
-		json_object_set_new(line, "packet_format",
-				    json_string(mark6_format_name(plan->packet_format)));
-		json_object_set_new(line, "packet_bytes", json_integer((json_int_t)plan->packet_bytes));
-	}
-	if (plan->has_second)
-		json_object_set_new(line, "copies", json_integer(2));
-	if (plan->has_parity)
-		json_object_set_new(line, "parity_target", json_integer(session->disk_count - 1));
-	journal_say(session->journal, line);
-	return 0;
-}
-
-/*
- * Looked at again on every target before anything is removed on one: much may have come since the
- * session was made.
- */
-static int remove_existing(struct session *session, struct refusal *refusal)
-{
-	char name[NAME_MAX + 1];
-	int ret = 0;
-
-	second_name(name, sizeof(name), session);
-	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
-		ret = find_existing(session, &session->disks[i], refusal);
-	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {
-		const struct target *target = &session->disks[i].target;
-
-		/* the journal, which tells of both, goes last */
-		if (is_second_concerned(session, target))
-			ret = existing_remove(target, name);
-		if (ret == 0)
-			ret = existing_remove(target, session->config.name);
-		if (ret < 0)
-			refuse(refusal, EX_CANTCREAT, ret,
-			       "can't remove the old recording %s on %s: %s", session->config.name,
-			       target->path, strerror(-ret));
-	}
-	return ret;
 }
 
 /* An old recording is removed as late as can be: what is refused before leaves it alone. */
@@ -730,15 +400,15 @@ static int make_files(struct session *session, struct refusal *refusal)
 
 	if (has_files && session->config.use_journal &&
 	    journal_create(&session->journal, session->disk_count) < 0)
-		return refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal");
+		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal");
 	if (session->journal)
-		ret = say_start(session, refusal);
+		ret = session_say_start(session, refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
 		ret = make_outbox(session, &session->disks[i], refusal);
 	if (ret == 0 && has_files && session->config.use_force)
-		ret = remove_existing(session, refusal);
+		ret = session_remove_existing(session, refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0 && has_files; i++)
-		ret = make_journal(session, &session->disks[i], refusal);
+		ret = session_make_journal(session, &session->disks[i], refusal);
 	return ret;
 }
 
@@ -752,7 +422,7 @@ static int begin_journal(struct session *session, struct refusal *refusal)
 		int ret = journal_flush(session->journal, i);
 
 		if (ret < 0)
-			return refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
+			return session_refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
 				      "can't write the journal on %s: %s",
 				      session->disks[i].target.path, strerror(-ret));
 	}
@@ -820,7 +490,7 @@ int session_start(struct session *session, struct refusal *refusal)
 	if (ret == 0)
 		return 0;
 fail:
-	refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
+	session_refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
 	/*
 	 * those that run see an ended stream and an empty ring, and end; those that don't have
 	 * ended already
