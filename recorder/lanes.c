@@ -10,23 +10,9 @@
 #include "recorder/disk.h"
 #include "recorder/exclusive_or.h"
 #include "recorder/packets.h"
-#include "recorder/xxh3.h"
+#include "recorder/sum.h"
 
 #define FIRST_RUNS 3 /* so many fit when one is begun in two copies: itself, one being written, one being filled */
-#define SUM_AGE_NS \
-	INT64_C(1500000000) /* a checksum spans so much time at most: the journal follows */
-
-/*
- * The checksum of a segment to be: since its start, over blocks. The reader keeps it because what it
- * has just filled is in the cache; by the time a disk is through with it, it is not.
- */
-struct sum {
-	XXH3_state_t *state;
-	uint64_t bytes;
-	uint64_t stream_end;
-	int64_t began_ns;
-	bool is_due; /* what comes next starts a new one */
-};
 
 struct lane {
 	struct sum sum;
@@ -74,11 +60,7 @@ int lanes_create(struct lanes **out, struct session *session)
 		lanes->lanes[i].disk = i;
 		lanes->lanes[i].second_disk = RING_NONE;
 		lanes->lanes[i].block = lanes->lanes[i].last = RING_NONE;
-		if (!session->has_sums)
-			continue;
-		lanes->lanes[i].sum.state = XXH3_createState();
-		lanes->lanes[i].sum.is_due = true;
-		if (!lanes->lanes[i].sum.state)
+		if (session->has_sums && sum_open(&lanes->lanes[i].sum) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -87,9 +69,9 @@ int lanes_create(struct lanes **out, struct session *session)
 void lanes_free(struct lanes *lanes)
 {
 	for (uint32_t i = 0; lanes && i < lanes->count; i++)
-		XXH3_freeState(lanes->lanes[i].sum.state);
+		sum_close(&lanes->lanes[i].sum);
 	if (lanes && lanes->parity)
-		XXH3_freeState(lanes->parity->sum.state);
+		sum_close(&lanes->parity->sum);
 	free(lanes);
 }
 
@@ -237,58 +219,18 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 		choose_second(lanes, lane);
 }
 
-/* ---- checksums ---- */
-
-/* A block is about to be filled; what comes of it stays one segment. */
-static void look_at_sum(const struct layout_plan *plan, struct sum *sum)
-{
-	if (sum->state && (plan->head_bytes || /* its header parts it from the one before */
-			   sum->bytes + plan->block_bytes > JOURNAL_SEGMENT_MAX ||
-			   units_monotonic_ns() - sum->began_ns > SUM_AGE_NS))
-		sum->is_due = true;
-}
-
-static void start_sum(struct sum *sum)
-{
-	sum->is_due = false;
-	sum->bytes = 0;
-	sum->began_ns = units_monotonic_ns();
-	XXH3_64bits_reset(sum->state);
-}
-
-/* A new extent begins here. */
-static enum segment_sum begin_extent_sum(struct sum *sum, uint64_t stream_offset)
-{
-	if (!sum->state)
-		return SUM_OURS;
-	if (!sum->is_due && stream_offset == sum->stream_end)
-		return SUM_GOES_ON;
-	start_sum(sum);
-	return SUM_STARTS;
-}
-
-static void add_to_sum(struct sum *sum, const void *data, size_t bytes, uint64_t stream_offset)
-{
-	if (!sum->state)
-		return;
-	XXH3_64bits_update(sum->state, data, bytes);
-	sum->bytes += bytes;
-	sum->stream_end = stream_offset + bytes;
-}
-
-/* Unless its end was torn off: a new one is due then, see take_off(). */
-static void end_extent_sum(const struct sum *sum, struct extent *extent)
-{
-	if (sum->state && extent && !sum->is_due)
-		extent->xxh3 = XXH3_64bits_digest(sum->state);
-}
+/* ---- blocks and runs ---- */
 
 static struct extent *last_extent(struct block_label *label)
 {
 	return label->extent_count ? &label->extents[label->extent_count - 1] : NULL;
 }
 
-/* ---- blocks and runs ---- */
+static void end_extent(const struct lane *lane, struct extent *extent)
+{
+	if (extent)
+		sum_end(&lane->sum, &extent->xxh3);
+}
 
 static bool is_new_run_needed(const struct lane *lane)
 {
@@ -355,7 +297,7 @@ static bool begin_block(struct lanes *lanes, struct lane *lane)
 	if (lane->block == RING_NONE)
 		return false;
 	lane->fill = 0;
-	look_at_sum(plan, &lane->sum);
+	sum_look(&lane->sum, plan);
 	if (is_new_run_needed(lane)) {
 		leave_disk(lanes, lane);
 		if (lane->file_left == 0)
@@ -441,7 +383,7 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	struct block_label *label = ring_label(session->ring, lane->block);
 	bool is_last;
 
-	end_extent_sum(&lane->sum, last_extent(label));
+	end_extent(lane, last_extent(label));
 	if (plan->head_bytes)
 		packets_put_headers(session, lane->block, lane->fill, lanes->block_count++);
 	else
@@ -564,9 +506,9 @@ static void end_row(struct lanes *lanes)
 		.stream_offset = label->row_at, /* its own: it goes on as the rows do */
 		.utc_ns = session_utc(session, units_monotonic_ns()),
 		.bytes = (uint32_t)parity->fill,
-		.sum = begin_extent_sum(&parity->sum, label->row_at),
+		.sum = sum_begin(&parity->sum, label->row_at),
 	};
-	add_to_sum(&parity->sum, ring_data(session->ring, parity->block), parity->fill, label->row_at);
+	sum_add(&parity->sum, ring_data(session->ring, parity->block), parity->fill, label->row_at);
 	if (parity->file_left != UINT64_MAX)
 		parity->file_left -= parity->fill;
 	commit_block(lanes, parity);
@@ -660,9 +602,9 @@ static void begin_extent(const struct session *session, struct lane *lane,
 	struct extent *extent = &label->extents[label->extent_count];
 
 	assert(label->extent_count < session->plan.extent_max);
-	end_extent_sum(&lane->sum, last_extent(label));
+	end_extent(lane, last_extent(label));
 	label->extent_count++;
-	extent->sum = begin_extent_sum(&lane->sum, stream_offset);
+	extent->sum = sum_begin(&lane->sum, stream_offset);
 	extent->stream_offset = stream_offset;
 	extent->utc_ns = utc_ns;
 	extent->at = (uint32_t)lane->fill;
@@ -736,7 +678,7 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		begin_extent(session, lane, label, stream_offset, utc_ns);
 	last_extent(label)->bytes += (uint32_t)bytes;
 	data = session_block_data(session, lane->block) + lane->fill;
-	add_to_sum(&lane->sum, data, bytes, stream_offset);
+	sum_add(&lane->sum, data, bytes, stream_offset);
 	add_to_row(lanes, data, row_offset(&session->plan, lane), bytes);
 	lane->fill += bytes;
 	if (lane->file_left != UINT64_MAX)
