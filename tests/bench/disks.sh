@@ -3,7 +3,7 @@
 #
 # Several disks at once, made slow on purpose, so that this machine's own disk, on which they all lie, is not what
 # is measured: what they take together beside the sum of what each takes alone, equal ones and unequal ones; what
-# 512 Mbit/s to four disks costs; what two copies cost beside one; and a disk that stalls for 20 s, which must lose nothing.
+# 512 Mbit/s to four disks costs; what two copies cost beside one; and a disk that stalls for a minute (STALL_S), which must lose nothing.
 # shellcheck disable=SC2154 # report, words ... are of record.sh
 set -u
 . "${0%/*}/../measure.sh"
@@ -132,16 +132,17 @@ cost_of_copies 2
 
 # ---- a stall
 
-name=stall seconds=35
+stall_s=${STALL_S:-60}
+name=stall seconds=$((stall_s + 15))
 mapfile -t targets < <(disks_of a b c)
-echo "256 Mbit/s to three disks of 30 MB/s, ring of 256 MiB, one of them stalls for 20 s"
+echo "256 Mbit/s to three disks of 30 MB/s, ring of 256 MiB, one of them stalls for $stall_s s"
 for disk in a b c; do
 	rig_throttle $disk 30000000
 done
 (
 	sleep 5
 	rig_throttle c 1
-	sleep 20
+	sleep "$stall_s"
 	rig_throttle c 30000000
 ) &
 # 1: something was lost, or the disk was not back at the end: told below.
