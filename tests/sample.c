@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/sample.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+
+#include <cmocka.h>
 
 unsigned char *sample_read(const char *name, size_t *len)
 {
@@ -25,7 +30,10 @@ unsigned char *sample_read(const char *name, size_t *len)
 	}
 	if (file)
 		fclose(file);
-	if (!bytes)
-		printf("%s can't be read: skipped\n", path);
+	if (!bytes) {
+		printf("%s can't be read\n", path);
+		skip();
+		abort(); /* skip() doesn't come back */
+	}
 	return bytes;
 }

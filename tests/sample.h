@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 /**
- * sample_read() - all of a file
+ * sample_read() - all of a file; where it is not there the test is skipped, with a line that says so
  * @name: below the folder in the environment's DATA
  *
- * Return: its bytes, free() them; NULL: it is not there, and a line says so.
+ * Return: its bytes, free() them.
  */
-unsigned char *sample_read(const char *name, size_t *len);
+unsigned char *sample_read(const char *name, size_t *len) __attribute__((returns_nonnull));
 
 #endif

@@ -44,8 +44,6 @@ static void real_headers_say_what_they_should(void **state)
 		size_t len;
 		unsigned char *bytes = sample_read(e->name, &len);
 
-		if (!bytes)
-			skip();
 		assert_true(vdif_read(bytes, &header));
 		assert_int_equal(header.frame_bytes, e->frame_bytes);
 		assert_int_equal(header.edv, e->edv);
