@@ -467,6 +467,29 @@ static void what_is_nothing_is_unknown(void **state)
 	free(bytes);
 }
 
+/* Short headers one behind the other, as tables of numbers have them. */
+static void tables_are_no_frames(void **state)
+{
+	static unsigned char bytes[1 << 20];
+	static const size_t row_bytes[] = { 16, 24, 32, 64, 512 };
+
+	(void)state;
+	random_state = 7;
+	for (size_t i = 0; i < sizeof(row_bytes) / sizeof(row_bytes[0]); i++) {
+		struct format_scan *scan = begin_scan();
+
+		for (size_t at = 0; at + row_bytes[i] <= sizeof(bytes); at += row_bytes[i]) {
+			put_word(bytes + at, 0);
+			put_word(bytes + at + 4, 1 + random_below(100));
+			put_word(bytes + at + 8, 64);
+			put_word(bytes + at + 12, random_below(300) << 16);
+		}
+		feed(scan, bytes + 4, sizeof(bytes) - 4, 0, 0);
+		assert_int_equal(end_scan(scan)->layout.format, FORMAT_UNKNOWN);
+		format_scan_free(scan);
+	}
+}
+
 /* ---- anything at all ----------------------------------------------------------------------------- */
 
 /* One change of a stream of at most @max bytes. Return: its new length. */
@@ -548,6 +571,7 @@ int main(void)
 		cmocka_unit_test(frames_are_expected_behind_a_gap_where_they_belong),
 		cmocka_unit_test(the_pattern_of_the_simulator_is_compared),
 		cmocka_unit_test(what_is_nothing_is_unknown),
+		cmocka_unit_test(tables_are_no_frames),
 		cmocka_unit_test(any_corruption_is_survived_and_each_byte_counted),
 	};
 

@@ -4,7 +4,8 @@
  *
  * First as if the stream began with a frame, then anywhere. A header that nothing marks (VDIF) is one if
  * others like it follow at the distance it says, and they are not all the same: bytes that repeat are no
- * headers.
+ * headers. In mid-stream each must be the very next one in time, too: tables in other data have much that looks
+ * like frames.
  */
 #include <string.h>
 
@@ -13,8 +14,11 @@
 #include "drivers/vtp.h"
 #include "tools/format.h"
 
-#define CHAIN_MAX 4          /* frames that are enough at any place */
-#define CHAIN_AT_BEGIN 2     /* and where the stream begins */
+#define CHAIN_AT_BEGIN 2        /* frames that are enough where the stream begins */
+#define CHAIN_STEPS 4           /* of time that are enough elsewhere */
+#define CHAIN_MAX 8192          /* frames of any threads to find them in */
+#define MIDSTREAM_BYTES_MIN 256 /* of a frame that is not at the begin */
+#define MIDSTREAM_BYTES_MAX 65536
 #define TIMED_FRAMES_MAX 8   /* to find the step of Mark4 in */
 #define NUMBER_STEP_MAX 1000 /* packets that may be missing between two with numbers */
 #define SECONDS_A_DAY 86400
@@ -41,7 +45,8 @@ static bool begin_vdif(const unsigned char *header, uint32_t prefix_bytes, struc
 {
 	struct vdif_header *vdif = &layout->vdif;
 
-	if (vdif_frame_bytes(header) > FORMAT_FRAME_BYTES_MAX || !vdif_read(header, vdif))
+	if (vdif_frame_bytes(header) > FORMAT_FRAME_BYTES_MAX || !vdif_read(header, vdif) ||
+	    vdif_samples(vdif) == 0)
 		return false;
 	layout->format = FORMAT_VDIF;
 	layout->frame_bytes = vdif->frame_bytes;
@@ -73,23 +78,74 @@ static bool begin_codif(const unsigned char *header, uint32_t prefix_bytes, stru
 	return true;
 }
 
-/* How many strides follow each other, at most CHAIN_MAX; *is_end: the last one ends with the stream. */
-static int count_chain(const struct window *window, size_t at, const struct format_layout *layout,
-		       bool *is_end)
+/*
+ * How many strides follow each other, at most CHAIN_AT_BEGIN; 0 if they are all the same. One that is all there
+ * is counts.
+ */
+static int count_alike(const struct window *window, const struct format_layout *layout)
 {
-	const unsigned char *first = window->data + at + layout->prefix_bytes;
+	const unsigned char *first = window->data + layout->prefix_bytes;
 	bool moves = false;
+	size_t at = 0;
 	int count = 0;
 
-	while (count < CHAIN_MAX && has(window, at, layout->need_bytes) &&
+	while (count < CHAIN_AT_BEGIN && has(window, at, layout->need_bytes) &&
 	       format_is_alike(layout, window->data + at)) {
 		moves |= memcmp(window->data + at + layout->prefix_bytes, first,
 				VDIF_LEGACY_HEADER_BYTES) != 0;
 		at += layout->stride_bytes;
 		count++;
 	}
-	*is_end = window->is_whole && at == window->len;
-	return moves || (count == 1 && *is_end) ? count : 0;
+	if (count == 1 && window->is_whole && at == window->len)
+		return CHAIN_AT_BEGIN;
+	return moves ? count : 0;
+}
+
+/* Return: 1: one frame later; 0: another thread's at the same time; -1: neither. */
+static int compare_times(const struct format_frame *frame, const struct format_frame *next)
+{
+	if (next->interval == frame->interval && next->number == frame->number)
+		return next->thread != frame->thread || next->station != frame->station ? 0 : -1;
+	if (next->interval == frame->interval)
+		return next->number == frame->number + 1 ? 1 : -1;
+	return next->interval == frame->interval + 1 && next->number == 0 ? 1 : -1;
+}
+
+/* In mid-stream: do frames follow until time has gone on CHAIN_STEPS times, or once and the stream is at its end? */
+static bool goes_on(const struct window *window, size_t at, const struct format_layout *layout)
+{
+	struct format_frame frame, next;
+	int steps = 0;
+
+	if (!format_read_frame(layout, window->data + at, &frame) || frame.second == 0)
+		return false;
+	for (int count = 0; count < CHAIN_MAX && steps < CHAIN_STEPS; count++) {
+		int step;
+
+		at += layout->stride_bytes;
+		if (!has(window, at, layout->need_bytes))
+			return window->is_whole && steps > 0;
+		if (!format_is_alike(layout, window->data + at) ||
+		    !format_read_frame(layout, window->data + at, &next))
+			return false;
+		step = compare_times(&frame, &next);
+		if (step < 0)
+			return false;
+		steps += step;
+		frame = next;
+	}
+	return steps == CHAIN_STEPS;
+}
+
+/* What VDIF without a sync word is in practice. */
+static bool is_usual(const struct format_layout *layout)
+{
+	const struct vdif_header *vdif = &layout->vdif;
+
+	return layout->format != FORMAT_VDIF ||
+	       (vdif->version <= 1 && (vdif->bits & (vdif->bits - 1)) == 0 &&
+		layout->frame_bytes >= MIDSTREAM_BYTES_MIN &&
+		layout->frame_bytes <= MIDSTREAM_BYTES_MAX);
 }
 
 static void take_numbers(const struct window *window, size_t at, struct format_layout *layout)
@@ -112,12 +168,10 @@ static bool can_begin(const unsigned char *header)
 }
 
 /* Return: do frames with so much in front of them begin at @at? */
-static bool try_length(const struct window *window, size_t at, uint32_t prefix_bytes, int wanted,
+static bool try_length(const struct window *window, size_t at, uint32_t prefix_bytes,
 		       struct format_layout *layout)
 {
 	const unsigned char *header = window->data + at + prefix_bytes;
-	bool is_end;
-	int count;
 
 	if (!has(window, at, prefix_bytes + CODIF_HEADER_BYTES + 4) || !can_begin(header))
 		return false;
@@ -125,8 +179,8 @@ static bool try_length(const struct window *window, size_t at, uint32_t prefix_b
 	if (!begin_codif(header, prefix_bytes, layout) && !begin_vdif(header, prefix_bytes, layout))
 		return false;
 	layout->stride_bytes = prefix_bytes + layout->frame_bytes;
-	count = count_chain(window, at, layout, &is_end);
-	if (count < wanted && !(is_end && count >= (wanted == CHAIN_AT_BEGIN ? 1 : 2)))
+	if (at == 0 ? count_alike(window, layout) < CHAIN_AT_BEGIN :
+		      !is_usual(layout) || !goes_on(window, at, layout))
 		return false;
 	take_numbers(window, at, layout);
 	return true;
@@ -134,9 +188,8 @@ static bool try_length(const struct window *window, size_t at, uint32_t prefix_b
 
 static bool find_length(const struct window *window, size_t *at, struct format_layout *layout)
 {
-	for (*at = 0; *at < window->len; (*at)++)
-		if (try_length(window, *at, 0, CHAIN_MAX, layout) ||
-		    try_length(window, *at, VTP_BYTES, CHAIN_MAX, layout))
+	for (*at = 1; *at < window->len; (*at)++)
+		if (try_length(window, *at, 0, layout) || try_length(window, *at, VTP_BYTES, layout))
 			return true;
 	return false;
 }
@@ -226,7 +279,7 @@ static uint32_t find_step(const struct window *window, size_t at,
 
 /*
  * Half of the tracks at least must have a right CRC, or else more tracks could pass for fewer. Where the
- * stream goes on, so must the sync.
+ * stream goes on, so must the headers.
  */
 static bool try_tracks(const struct window *window, size_t at, int track_count, bool is_vlba,
 		       struct format_layout *layout)
@@ -235,14 +288,17 @@ static bool try_tracks(const struct window *window, size_t at, int track_count, 
 	uint32_t header_bits = is_vlba ? VLBA_HEADER_BITS : MARK4_HEADER_BITS;
 	uint32_t frame_bytes = track_bytes * (uint32_t)track_count;
 	uint32_t need = header_bits / 8 * (uint32_t)track_count;
-	struct mark4_header header;
+	struct mark4_header header, next;
 
 	if (!has(window, at, need) || !mark4_read(window->data + at, track_count, is_vlba, &header) ||
 	    header.bad_tracks * 2 > (uint32_t)track_count)
 		return false;
-	if (has(window, at + frame_bytes, need) &&
-	    !mark4_has_sync(window->data + at + frame_bytes, track_count, is_vlba))
-		return false;
+	if (has(window, at + frame_bytes, need)) {
+		if (!mark4_read(window->data + at + frame_bytes, track_count, is_vlba, &next))
+			return false;
+	} else if (is_vlba && header.vlba.day == 0 && header.second == 0) {
+		return false; /* ones and then zeros: that is in many files */
+	}
 	*layout = (struct format_layout){
 		.format = is_vlba ? FORMAT_VLBA : FORMAT_MARK4,
 		.stride_bytes = frame_bytes,
@@ -341,8 +397,7 @@ size_t format_detect(const unsigned char *data, size_t len, bool is_whole, int64
 	const struct window window = { data, len, is_whole, not_after_s };
 	size_t at = 0;
 
-	if (try_length(&window, 0, 0, CHAIN_AT_BEGIN, layout) ||
-	    try_length(&window, 0, VTP_BYTES, CHAIN_AT_BEGIN, layout))
+	if (try_length(&window, 0, 0, layout) || try_length(&window, 0, VTP_BYTES, layout))
 		return 0;
 	if (try_mark5b(&window, 0, 0, layout) || try_mark5b(&window, VTP_BYTES, VTP_BYTES, layout))
 		return 0;
