@@ -182,6 +182,34 @@ static void a_rate_is_counted_over_a_second(void **state)
 	free(bytes);
 }
 
+/* Thread 2 ends after 40 frames, thread 1 begins with the 20th; one bit makes a frame one of a thread 513. */
+static void a_thread_that_ends_early_lacks_frames(void **state)
+{
+	static const struct made made = { 1032, 0, 50, 3 };
+	struct format_scan *scan = begin_scan();
+	const struct format_stats *stats;
+	size_t len, kept = 0;
+	unsigned char *bytes = make_vdif(&made, 120, &len);
+
+	(void)state;
+	for (size_t i = 0; i < 360; i++) {
+		size_t position = i / 3, thread = i % 3;
+
+		if ((thread == 2 && position >= 40) || (thread == 1 && position < 20))
+			continue;
+		memmove(bytes + kept * 1032, bytes + i * 1032, 1032);
+		kept++;
+	}
+	bytes[200 * 1032 + 15] |= 2;
+	feed(scan, bytes, kept * 1032, 0, 0);
+	stats = end_scan(scan);
+	assert_int_equal(stats->stream_count, 4);
+	assert_int_equal(stats->count[FORMAT_MISSING], 20 + 80 + 1);
+	assert_int_equal(stats->payload_bps, 1000 * 8 * 50 * 3);
+	format_scan_free(scan);
+	free(bytes);
+}
+
 static void packets_with_numbers_are_counted_too(void **state)
 {
 	static const struct made made = { 8032, 8, 50, 1 };
@@ -561,6 +589,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
 		cmocka_unit_test(a_rate_is_counted_over_a_second),
+		cmocka_unit_test(a_thread_that_ends_early_lacks_frames),
 		cmocka_unit_test(packets_with_numbers_are_counted_too),
 		cmocka_unit_test(halves_of_mark5b_frames_are_put_together),
 		cmocka_unit_test(vlba_tracks_are_found_in_mid_frame),

@@ -8,8 +8,8 @@
 #include "drivers/units.h"
 
 #define TEXT_LEN 256
-#define STREAMS_SHOWN 8
-#define FAULTS_SHOWN 8
+#define STREAMS_SHOWN 6
+#define FAULTS_SHOWN 6
 #define RANGE_WORDS 6 /* of a list of threads: more is "..." */
 
 static const char *const fault_names[FORMAT_FAULT_KINDS] = {
@@ -340,8 +340,8 @@ static json_t *list_streams(const struct format_stats *stats)
 			(json_int_t)s->order.back_count, "stray", (json_int_t)s->order.stray_count,
 			"invalid", (json_int_t)s->invalid_count, "fill", (json_int_t)s->fill_count,
 			"epoch", (int)s->first_epoch, "second", (json_int_t)s->first_second,
-			"frame", (json_int_t)s->first_number, "start_utc",
-			utc(format_utc_ns(&stats->layout, s->first_interval, s->first_number,
+			"frame", (json_int_t)s->first.number, "start_utc",
+			utc(format_utc_ns(&stats->layout, s->first.interval, s->first.number,
 					  stats->rate)));
 
 		if (item && stats->layout.format == FORMAT_CODIF) {
@@ -398,7 +398,7 @@ static void add_layout(json_t *report, const struct format_stats *stats)
 		json_object_set_new(report, "user", json_integer(layout->mark5b.user));
 		json_object_set_new(report, "test", json_boolean(layout->mark5b.is_test));
 	}
-	if (layout->format == FORMAT_SIM)
+	if (layout->format == FORMAT_SIM && layout->seed <= INT64_MAX) /* JSON's integers end there */
 		json_object_set_new(report, "seed", json_integer((json_int_t)layout->seed));
 }
 

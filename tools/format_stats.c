@@ -10,6 +10,7 @@
 #define SLOT_BITS 13 /* twice as many slots as streams */
 #define SLOT_COUNT ((size_t)1 << SLOT_BITS)
 #define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define THREAD_FRAMES_MIN 3            /* a thread with less may be a damaged header */
 #define PACKET_BITS 24                 /* of a packet number that count as number in an interval */
 #define MARK5B_FRAMES_MAX 32768        /* that a number can tell */
 #define MARK5B_RATE_FIRST UINT64_C(25) /* frames a second at 2 Mbit/s; other rates are doublings */
@@ -51,6 +52,11 @@ void format_stats_begin(struct format_stats *stats, const struct format_layout *
 					    FORMAT_RATE_UNKNOWN;
 }
 
+static bool is_before(const struct format_instant *a, const struct format_instant *b)
+{
+	return a->interval < b->interval || (a->interval == b->interval && a->number < b->number);
+}
+
 /* ---- streams ------------------------------------------------------------------------------------ */
 
 static bool is_of(const struct format_stream *stream, const struct format_frame *frame)
@@ -81,10 +87,8 @@ static struct format_stream *find_stream(struct format_stats *stats, const struc
 		.thread = frame->thread,
 		.group = frame->group,
 		.secondary = frame->secondary,
-		.first_interval = frame->interval,
-		.newest_interval = frame->interval,
-		.first_number = frame->number,
-		.newest_number = frame->number,
+		.first = { frame->interval, frame->number },
+		.newest = { frame->interval, frame->number },
 		.first_second = frame->second,
 		.first_epoch = frame->epoch,
 	};
@@ -155,8 +159,8 @@ static uint32_t unwrap(const struct format_stats *stats, const struct format_str
 		       const struct format_frame *frame)
 {
 	bool is_wrapped = stats->layout.format == FORMAT_MARK5B &&
-			  frame->interval == stream->newest_interval &&
-			  frame->number + MARK5B_FRAMES_MAX / 2 < stream->newest_number;
+			  frame->interval == stream->newest.interval &&
+			  frame->number + MARK5B_FRAMES_MAX / 2 < stream->newest.number;
 
 	return frame->number + (is_wrapped ? MARK5B_FRAMES_MAX : 0);
 }
@@ -199,32 +203,29 @@ static uint32_t rate_so_far(const struct format_stats *stats)
 static void follow(struct format_stats *stats, struct format_stream *stream, uint64_t interval,
 		   uint32_t number)
 {
-	if (interval == stream->newest_interval + 1 && number == 0 &&
-	    stream->newest_number >= stats->counted_rate)
-		stats->counted_rate = stream->newest_number + 1;
+	if (interval == stream->newest.interval + 1 && number == 0 &&
+	    stream->newest.number >= stats->counted_rate)
+		stats->counted_rate = stream->newest.number + 1;
 	if (number > stats->highest_number)
 		stats->highest_number = number;
-	if (interval > stream->newest_interval ||
-	    (interval == stream->newest_interval && number > stream->newest_number)) {
-		stream->newest_interval = interval;
-		stream->newest_number = number;
-	}
+	if (is_before(&stream->newest, &(struct format_instant){ interval, number }))
+		stream->newest = (struct format_instant){ interval, number };
 }
 
 /* Threads come one beside the other, a frame apart at most. */
 static void compare_threads(struct format_stats *stats, const struct format_stream *stream,
 			    uint64_t interval, uint32_t number, uint64_t offset)
 {
-	uint64_t ahead = stats->newest_interval - interval;
+	uint64_t ahead = stats->newest.interval - interval;
 
-	if (stats->newest_interval < interval || (ahead == 0 && stats->newest_number <= number)) {
-		stats->newest_interval = interval;
-		stats->newest_number = number;
+	if (stats->newest.interval < interval || (ahead == 0 && stats->newest.number <= number)) {
+		stats->newest.interval = interval;
+		stats->newest.number = number;
 		return;
 	}
-	if (stream->newest_interval != interval || stream->newest_number != number)
+	if (stream->newest.interval != interval || stream->newest.number != number)
 		return; /* not even the newest of its thread: that is told */
-	if (ahead > 1 || ahead * rate_so_far(stats) + stats->newest_number > (uint64_t)number + 1) {
+	if (ahead > 1 || ahead * rate_so_far(stats) + stats->newest.number > (uint64_t)number + 1) {
 		stats->count[FORMAT_DISORDER]++;
 		stream_fault(stats, stream, FORMAT_DISORDER, offset, NULL);
 	}
@@ -244,8 +245,8 @@ static void take_time(struct format_stats *stats, struct format_stream *stream,
 	if (step == SUCCESSION_FAR)
 		return;
 	if (step == SUCCESSION_BACK) {
-		stream->newest_interval = frame->interval;
-		stream->newest_number = number;
+		stream->newest.interval = frame->interval;
+		stream->newest.number = number;
 	}
 	follow(stats, stream, frame->interval, number);
 	narrow_rate(stats, frame, number);
@@ -318,6 +319,52 @@ static void settle_rate(struct format_stats *stats)
 	}
 }
 
+/* @to - @from in frames; what is less than 0 or too much to believe is 0. */
+static uint64_t frames_between(const struct format_instant *from, const struct format_instant *to,
+			       uint32_t rate, uint64_t most)
+{
+	__int128 frames = ((__int128)to->interval - from->interval) * rate + to->number - from->number;
+
+	return frames < 0 || frames > (__int128)most ? 0 : (uint64_t)frames;
+}
+
+/* One wrong bit makes a frame one of a thread that isn't there. */
+static bool is_thread(const struct format_stream *stream)
+{
+	return stream->order.frame_count >= THREAD_FRAMES_MIN;
+}
+
+/*
+ * A thread that begins later than the others, or ends earlier, lacks frames there. One is allowed: a stream may
+ * begin and end between threads. More than the longest thread has is no loss: its clock is another one.
+ */
+static void settle_ends(struct format_stats *stats, uint32_t rate)
+{
+	struct format_instant begin = { UINT64_MAX, UINT32_MAX }, end = { 0, 0 };
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < stats->stream_count; i++) {
+		const struct format_stream *stream = &stats->streams[i];
+
+		if (!is_thread(stream))
+			continue;
+		if (is_before(&stream->first, &begin))
+			begin = stream->first;
+		if (is_before(&end, &stream->newest))
+			end = stream->newest;
+		if (stream->order.frame_count > most)
+			most = stream->order.frame_count;
+	}
+	for (size_t i = 0; i < stats->stream_count; i++) {
+		struct format_stream *stream = &stats->streams[i];
+		uint64_t before = frames_between(&begin, &stream->first, rate, most);
+		uint64_t behind = frames_between(&stream->newest, &end, rate, most);
+
+		if (is_thread(stream))
+			stream->missing_count += (before > 1 ? before : 0) + (behind > 1 ? behind : 0);
+	}
+}
+
 static void settle_missing(struct format_stats *stats, uint32_t rate)
 {
 	for (size_t i = 0; i < stats->stream_count; i++) {
@@ -325,14 +372,26 @@ static void settle_missing(struct format_stats *stats, uint32_t rate)
 
 		succession_end(&stream->order);
 		stream->missing_count = succession_missing(&stream->order, rate);
-		stats->count[FORMAT_MISSING] += stream->missing_count;
 		stats->stray_count += stream->order.stray_count;
 	}
+	settle_ends(stats, rate);
+	for (size_t i = 0; i < stats->stream_count; i++)
+		stats->count[FORMAT_MISSING] += stats->streams[i].missing_count;
 	for (size_t i = 0; i < stats->fault_count; i++)
 		if (stats->faults[i].kind == FORMAT_MISSING)
 			stats->faults[i].count = succession_lost(&stats->faults[i].loss, rate);
 	succession_end(&stats->packets);
 	stats->count[FORMAT_PACKETS] = succession_missing(&stats->packets, UINT32_C(1) << PACKET_BITS);
+}
+
+/* That the rate counts for; in a very short stream all. */
+static int count_threads(const struct format_stats *stats)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < stats->stream_count; i++)
+		count += is_thread(&stats->streams[i]);
+	return count ? count : (int)stats->stream_count;
 }
 
 /* By its bytes the stream is as long as its strides, shared by the threads, at their rate. */
@@ -341,7 +400,7 @@ static int64_t length_of_bytes(const struct format_stats *stats)
 	uint64_t bytes = stats->scanned_bytes - stats->leading_bytes - stats->trailing_bytes;
 	__int128 ns = (__int128)bytes * stats->layout.interval_s * UNITS_NS_PER_S;
 
-	ns /= (__int128)stats->layout.stride_bytes * stats->rate * (int64_t)stats->stream_count;
+	ns /= (__int128)stats->layout.stride_bytes * stats->rate * count_threads(stats);
 	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
@@ -357,13 +416,13 @@ void format_stats_end(struct format_stats *stats)
 	stats->start_utc_ns =
 		format_utc_ns(layout, stats->first.interval, stats->first.number, stats->rate);
 	stats->end_utc_ns =
-		format_utc_ns(layout, stats->newest_interval, stats->newest_number + 1, stats->rate);
+		format_utc_ns(layout, stats->newest.interval, stats->newest.number + 1, stats->rate);
 	if (stats->rate == 0)
 		return;
 	stats->length_ns = stats->end_utc_ns - stats->start_utc_ns;
 	stats->bytes_length_ns = length_of_bytes(stats);
-	bps = (unsigned __int128)layout->payload_bytes * 8 * stats->rate * stats->stream_count /
-	      layout->interval_s;
+	bps = (unsigned __int128)layout->payload_bytes * 8 * stats->rate *
+	      (unsigned int)count_threads(stats) / layout->interval_s;
 	stats->payload_bps = bps > INT64_MAX ? INT64_MAX : (uint64_t)bps;
 }
 

@@ -23,6 +23,11 @@
 #define FORMAT_STREAMS_MAX 4096
 #define FORMAT_FAULTS_MAX 100
 
+struct format_instant {
+	uint64_t interval;
+	uint32_t number; /* in the interval */
+};
+
 /* Frames of one thread of one station (CODIF: and its group and secondary number). */
 struct format_stream {
 	uint16_t station, thread, group, secondary;
@@ -30,8 +35,7 @@ struct format_stream {
 	uint64_t invalid_count;
 	uint64_t fill_count;
 	uint64_t missing_count; /* of format_stats_end() */
-	uint64_t first_interval, newest_interval;
-	uint32_t first_number, newest_number;
+	struct format_instant first, newest;
 	uint32_t first_second; /* as in the header, since the epoch */
 	uint8_t first_epoch;
 };
@@ -106,8 +110,7 @@ struct format_stats {
 	uint32_t rate_above, rate_most; /* Mark5B: what the fractions leave */
 	bool has_first;
 	struct format_frame first;
-	uint64_t newest_interval;
-	uint32_t newest_number;
+	struct format_instant newest;
 };
 
 /** format_stats_create() - Return: 0; -ENOMEM. */
