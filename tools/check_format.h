@@ -16,13 +16,18 @@
 #include "tools/findings.h"
 #include "tools/recording.h"
 
+struct check_format_config {
+	const struct check_options *options;
+	const atomic_int *stop; /* a signal's number: the user has had enough; 0 */
+	bool is_shown;          /* a line tells how far it is */
+};
+
 /**
  * check_format_file() - a plain file: says all there is to say and writes the report
- * @stop: signal number when the user has had enough; 0
  *
  * Return: the exit status.
  */
-int check_format_file(const char *path, const struct check_options *options, const atomic_int *stop,
+int check_format_file(const char *path, const struct check_format_config *config,
 		      struct findings *findings);
 
 /**
@@ -33,7 +38,7 @@ int check_format_file(const char *path, const struct check_options *options, con
  * or end.
  * Return: 0; -ENOMEM; -EINTR.
  */
-int check_format_recording(struct recording *recording, const struct check_options *options,
-			   const atomic_int *stop, struct findings *findings, json_t **report);
+int check_format_recording(struct recording *recording, const struct check_format_config *config,
+			   struct findings *findings, json_t **report);
 
 #endif

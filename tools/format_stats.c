@@ -409,7 +409,7 @@ void format_stats_end(struct format_stats *stats)
 	const struct format_layout *layout = &stats->layout;
 	unsigned __int128 bps;
 
-	if (!stats->has_first)
+	if (!stats->has_first || stats->stream_count == 0)
 		return;
 	settle_rate(stats);
 	settle_missing(stats, rate_so_far(stats));

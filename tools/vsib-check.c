@@ -39,7 +39,7 @@ struct program {
 	bool is_plain;  /* a file of no recording */
 	json_t *format; /* of the data; NULL: not looked at */
 	bool is_running;
-	bool is_terminal; /* stderr: a progress line is shown */
+	bool is_shown; /* a progress line, on a terminal */
 };
 
 static atomic_int stop_signal;
@@ -398,15 +398,10 @@ static void on_account(void *context, const char *sentence)
 static void on_progress(void *context, const struct check_result *result)
 {
 	struct program *program = context;
-	char line[256], done[UNITS_TEXT_LEN], all[UNITS_TEXT_LEN];
 	uint64_t bytes = atomic_load_explicit(&result->read_bytes, memory_order_relaxed);
 
-	if (!program->is_terminal || program->options.is_quiet || result->total_bytes == 0)
-		return;
-	snprintf(line, sizeof(line), "%s of %s, %.0f %%", units_format_bytes(done, bytes),
-		 units_format_bytes(all, result->total_bytes),
-		 100.0 * (double)bytes / (double)result->total_bytes);
-	findings_show(program->findings, line);
+	if (program->is_shown)
+		check_show_progress(program->findings, bytes, result->total_bytes);
 }
 
 static void tell_bad(struct program *program, size_t index, const struct recording_place *place,
@@ -504,8 +499,13 @@ static int verify(struct program *program)
 
 static void look_at_format(struct program *program)
 {
-	int ret = check_format_recording(program->recording, &program->options, &stop_signal,
-					 program->findings, &program->format);
+	const struct check_format_config config = {
+		.options = &program->options,
+		.stop = &stop_signal,
+		.is_shown = program->is_shown,
+	};
+	int ret = check_format_recording(program->recording, &config, program->findings,
+					 &program->format);
 
 	if (ret < 0)
 		tell_failure(program, ret);
@@ -627,9 +627,15 @@ static int run(struct program *program)
 		.target_count = options->arguments.target_count,
 	};
 	status = take_file(program);
-	if (status == 0 && program->is_plain)
-		return check_format_file(options->arguments.recording, options, &stop_signal,
-					 program->findings);
+	if (status == 0 && program->is_plain) {
+		const struct check_format_config config = {
+			.options = options,
+			.stop = &stop_signal,
+			.is_shown = program->is_shown,
+		};
+
+		return check_format_file(options->arguments.recording, &config, program->findings);
+	}
 	if (status == 0 && options->is_recovery)
 		status = recover(program);
 	if (status == 0)
@@ -639,10 +645,11 @@ static int run(struct program *program)
 
 int main(int argc, char **argv)
 {
-	struct program program = { .is_terminal = isatty(STDERR_FILENO) };
+	struct program program = { 0 };
 	int status;
 
 	check_options_parse(&program.options, argc, argv);
+	program.is_shown = isatty(STDERR_FILENO) && !program.options.is_quiet;
 	catch_signals();
 	if (findings_create(&program.findings, "vsib-check", program.options.is_quiet) < 0)
 		return EX_OSERR;

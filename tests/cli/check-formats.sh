@@ -104,6 +104,15 @@ for name in sample.vdif sample.m5b sample_16track.m4; do
 	[ "$(value verified_bytes)" -eq "$(stat -c %s "$file")" ] || rig_fail "$name: not all is verified"
 	checked=$((checked + 1))
 done
+# A piece that is not there: 16384 bytes from 16384 on; frame 3 is cut, 4 and 5 gone, 6 has no header any more. Frames are
+# found again where they belong.
+file=$radio/sample.vdif
+if [ -e "$file" ]; then
+	record 0 -s "file:$file" --name hole --layout vbs --chunk 16Ki --ring 256Ki --block 4Ki $same -o a -o b --live none
+	rm [ab]/hole/hole.00000001
+	expect 1 hole a b
+	reports frame_count=12 torn_count=1 skipped_count=0 damaged_count=0 trailing_bytes=0
+fi
 record 0 -s sim:,seed=99 -n 3M --name sim -o a $same --live none
 expect 0 a/sim
 reports format=sim seed=99
