@@ -584,6 +584,47 @@ static void any_corruption_is_survived_and_each_byte_counted(void **state)
 	}
 }
 
+/* Frames that are alike, and everything else in their headers is anything: no sum overflows, no loop is long. */
+static void hostile_headers_do_no_harm(void **state)
+{
+	enum { FRAME = 1032, FRAMES = 300 };
+	static unsigned char bytes[FRAMES * FRAME];
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct format_scan *scan = begin_scan();
+		const struct format_stats *stats;
+		bool is_codif = round % 2;
+
+		random_state = (uint64_t)round;
+		for (uint32_t i = 0; i < FRAMES; i++) {
+			unsigned char *to = bytes + (size_t)i * FRAME;
+
+			for (int at = 0; at < 64; at++)
+				to[at] = random_below(4) ? (unsigned char)random_below(256) : 0xff;
+			if (is_codif) {
+				put_word(to + 8, UINT32_C(1) << 24 | 8 << 8 | random_below(256));
+				put_word(to + 12, (1U + (uint32_t)round * 300) << 16);
+				put_word(to + 24, 1 | 1 << 16);
+				put_word(to + 28, (FRAME - 64) / 8);
+				put_word(to + 40, 0xfeedcafe);
+			} else {
+				to[3] &= 0xbf; /* not legacy */
+				put_word(to + 8, FRAME / 8);
+				to[15] = (unsigned char)(to[15] & 3) | 4;
+				put_word(to + 16, UINT32_C(3) << 24 | random_below(1 << 24));
+				put_word(to + 20, 0xacabfeed);
+			}
+		}
+		feed(scan, bytes, sizeof(bytes), 0, 0);
+		stats = end_scan(scan);
+		assert_int_equal(stats->layout.format, is_codif ? FORMAT_CODIF : FORMAT_VDIF);
+		assert_int_equal(counted_bytes(stats), sizeof(bytes));
+		assert_true(stats->count[FORMAT_MISSING] <= INT64_MAX);
+		format_scan_free(scan);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -602,6 +643,7 @@ int main(void)
 		cmocka_unit_test(what_is_nothing_is_unknown),
 		cmocka_unit_test(tables_are_no_frames),
 		cmocka_unit_test(any_corruption_is_survived_and_each_byte_counted),
+		cmocka_unit_test(hostile_headers_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,6 +319,12 @@ static void settle_rate(struct format_stats *stats)
 	}
 }
 
+/* Reports have integers of 63 bits, and a hostile file's counts are anything. */
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 /* @to - @from in frames; what is less than 0 or too much to believe is 0. */
 static uint64_t frames_between(const struct format_instant *from, const struct format_instant *to,
 			       uint32_t rate, uint64_t most)
@@ -360,8 +366,10 @@ static void settle_ends(struct format_stats *stats, uint32_t rate)
 		uint64_t before = frames_between(&begin, &stream->first, rate, most);
 		uint64_t behind = frames_between(&stream->newest, &end, rate, most);
 
-		if (is_thread(stream))
-			stream->missing_count += (before > 1 ? before : 0) + (behind > 1 ? behind : 0);
+		if (is_thread(stream) && before > 1)
+			stream->missing_count = add_capped(stream->missing_count, before);
+		if (is_thread(stream) && behind > 1)
+			stream->missing_count = add_capped(stream->missing_count, behind);
 	}
 }
 
@@ -376,7 +384,8 @@ static void settle_missing(struct format_stats *stats, uint32_t rate)
 	}
 	settle_ends(stats, rate);
 	for (size_t i = 0; i < stats->stream_count; i++)
-		stats->count[FORMAT_MISSING] += stats->streams[i].missing_count;
+		stats->count[FORMAT_MISSING] =
+			add_capped(stats->count[FORMAT_MISSING], stats->streams[i].missing_count);
 	for (size_t i = 0; i < stats->fault_count; i++)
 		if (stats->faults[i].kind == FORMAT_MISSING)
 			stats->faults[i].count = succession_lost(&stats->faults[i].loss, rate);
@@ -399,8 +408,12 @@ static int64_t length_of_bytes(const struct format_stats *stats)
 {
 	uint64_t bytes = stats->scanned_bytes - stats->leading_bytes - stats->trailing_bytes;
 	__int128 ns = (__int128)bytes * stats->layout.interval_s * UNITS_NS_PER_S;
+	__int128 interval_bytes =
+		(__int128)stats->layout.stride_bytes * stats->rate * count_threads(stats);
 
-	ns /= (__int128)stats->layout.stride_bytes * stats->rate * count_threads(stats);
+	if (interval_bytes == 0)
+		return 0;
+	ns /= interval_bytes;
 	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
@@ -409,7 +422,7 @@ void format_stats_end(struct format_stats *stats)
 	const struct format_layout *layout = &stats->layout;
 	unsigned __int128 bps;
 
-	if (!stats->has_first || stats->stream_count == 0)
+	if (!stats->has_first)
 		return;
 	settle_rate(stats);
 	settle_missing(stats, rate_so_far(stats));
