@@ -210,6 +210,31 @@ static void a_thread_that_ends_early_lacks_frames(void **state)
 	free(bytes);
 }
 
+/* Any one frame of the sixteen, but for the first and the last: a stream may begin and end between threads. */
+static void each_frame_of_a_short_stream_is_missed(void **state)
+{
+	size_t len;
+	unsigned char *whole = sample_read("radio/sample.vdif", &len), *bytes = malloc(len);
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t gone = 0; gone < 16; gone++) {
+		struct format_scan *scan = begin_scan();
+		const struct format_stats *stats;
+		size_t at = gone * 5032;
+
+		memcpy(bytes, whole, at);
+		memcpy(bytes + at, whole + at + 5032, len - at - 5032);
+		feed(scan, bytes, len - 5032, 0, 0);
+		stats = end_scan(scan);
+		assert_int_equal(stats->frame_count, 15);
+		assert_int_equal(stats->count[FORMAT_MISSING], gone > 0 && gone < 15);
+		format_scan_free(scan);
+	}
+	free(bytes);
+	free(whole);
+}
+
 static void packets_with_numbers_are_counted_too(void **state)
 {
 	static const struct made made = { 8032, 8, 50, 1 };
@@ -631,6 +656,7 @@ int main(void)
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
 		cmocka_unit_test(a_rate_is_counted_over_a_second),
 		cmocka_unit_test(a_thread_that_ends_early_lacks_frames),
+		cmocka_unit_test(each_frame_of_a_short_stream_is_missed),
 		cmocka_unit_test(packets_with_numbers_are_counted_too),
 		cmocka_unit_test(halves_of_mark5b_frames_are_put_together),
 		cmocka_unit_test(vlba_tracks_are_found_in_mid_frame),

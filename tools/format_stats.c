@@ -11,6 +11,7 @@
 #define SLOT_COUNT ((size_t)1 << SLOT_BITS)
 #define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define THREAD_FRAMES_MIN 3            /* a thread with less may be a damaged header */
+#define SHORT_FRAMES 7                 /* of a thread: a stream so short has no damaged threads */
 #define PACKET_BITS 24                 /* of a packet number that count as number in an interval */
 #define MARK5B_FRAMES_MAX 32768        /* that a number can tell */
 #define MARK5B_RATE_FIRST UINT64_C(25) /* frames a second at 2 Mbit/s; other rates are doublings */
@@ -66,7 +67,8 @@ static bool is_of(const struct format_stream *stream, const struct format_frame 
 }
 
 /* Return: NULL: there are too many. */
-static struct format_stream *find_stream(struct format_stats *stats, const struct format_frame *frame)
+static struct format_stream *find_stream(struct format_stats *stats,
+					 const struct format_frame *frame, uint64_t offset)
 {
 	uint64_t key = (uint64_t)frame->secondary << 48 | (uint64_t)frame->group << 32 |
 		       (uint64_t)frame->station << 16 | frame->thread;
@@ -89,6 +91,8 @@ static struct format_stream *find_stream(struct format_stats *stats, const struc
 		.secondary = frame->secondary,
 		.first = { frame->interval, frame->number },
 		.newest = { frame->interval, frame->number },
+		.newest_offset = offset,
+		.is_late_start = stats->has_gone_on,
 		.first_second = frame->second,
 		.first_epoch = frame->epoch,
 	};
@@ -201,15 +205,19 @@ static uint32_t rate_so_far(const struct format_stats *stats)
 
 /* Frames that are believed: the highest number before a new interval tells the rate. */
 static void follow(struct format_stats *stats, struct format_stream *stream, uint64_t interval,
-		   uint32_t number)
+		   uint32_t number, uint64_t offset)
 {
 	if (interval == stream->newest.interval + 1 && number == 0 &&
 	    stream->newest.number >= stats->counted_rate)
 		stats->counted_rate = stream->newest.number + 1;
 	if (number > stats->highest_number)
 		stats->highest_number = number;
-	if (is_before(&stream->newest, &(struct format_instant){ interval, number }))
-		stream->newest = (struct format_instant){ interval, number };
+	if (!is_before(&stream->newest, &(struct format_instant){ interval, number }))
+		return;
+	stream->newest = (struct format_instant){ interval, number };
+	stream->previous_offset = stream->newest_offset;
+	stream->newest_offset = offset;
+	stats->has_gone_on = true;
 }
 
 /* Threads come one beside the other, a frame apart at most. */
@@ -239,7 +247,7 @@ static void take_time(struct format_stats *stats, struct format_stream *stream,
 	enum succession_step step;
 
 	if (stream->order.frame_count == 0)
-		follow(stats, stream, frame->interval, number);
+		follow(stats, stream, frame->interval, number, offset);
 	rate = rate_so_far(stats);
 	step = succession_take(&stream->order, frame->interval, number, rate, &loss);
 	if (step == SUCCESSION_FAR)
@@ -248,7 +256,7 @@ static void take_time(struct format_stats *stats, struct format_stream *stream,
 		stream->newest.interval = frame->interval;
 		stream->newest.number = number;
 	}
-	follow(stats, stream, frame->interval, number);
+	follow(stats, stream, frame->interval, number, offset);
 	narrow_rate(stats, frame, number);
 	note_step(stats, stream, step, &loss, rate_so_far(stats), offset);
 	compare_threads(stats, stream, frame->interval, number, offset);
@@ -272,7 +280,7 @@ static void take_packets(struct format_stats *stats, const struct format_frame *
 
 void format_stats_take(struct format_stats *stats, const struct format_frame *frame, uint64_t offset)
 {
-	struct format_stream *stream = find_stream(stats, frame);
+	struct format_stream *stream = find_stream(stats, frame, offset);
 
 	if (!stats->has_first && frame->is_ordered) {
 		stats->first = *frame;
@@ -334,41 +342,71 @@ static uint64_t frames_between(const struct format_instant *from, const struct f
 	return frames < 0 || frames > (__int128)most ? 0 : (uint64_t)frames;
 }
 
-/* One wrong bit makes a frame one of a thread that isn't there. */
-static bool is_thread(const struct format_stream *stream)
+/* One wrong bit makes a frame one of a thread that isn't there; in a very short stream nothing tells. */
+static bool is_thread(const struct format_stats *stats, const struct format_stream *stream)
 {
-	return stream->order.frame_count >= THREAD_FRAMES_MIN;
+	return stream->order.frame_count >= THREAD_FRAMES_MIN || stats->longest_count < SHORT_FRAMES;
 }
 
-/*
- * A thread that begins later than the others, or ends earlier, lacks frames there. One is allowed: a stream may
- * begin and end between threads. More than the longest thread has is no loss: its clock is another one.
- */
-static void settle_ends(struct format_stats *stats, uint32_t rate)
+static void find_longest(struct format_stats *stats)
 {
-	struct format_instant begin = { UINT64_MAX, UINT32_MAX }, end = { 0, 0 };
-	uint64_t most = 0;
+	for (size_t i = 0; i < stats->stream_count; i++)
+		if (stats->streams[i].order.frame_count > stats->longest_count)
+			stats->longest_count = stats->streams[i].order.frame_count;
+}
 
+/* The begin of the first of all threads, and the newest frame's time. */
+static void find_span(const struct format_stats *stats, struct format_instant *begin,
+		      struct format_instant *end)
+{
+	*begin = (struct format_instant){ UINT64_MAX, UINT32_MAX };
+	*end = (struct format_instant){ 0, 0 };
 	for (size_t i = 0; i < stats->stream_count; i++) {
 		const struct format_stream *stream = &stats->streams[i];
 
-		if (!is_thread(stream))
+		if (!is_thread(stats, stream))
 			continue;
-		if (is_before(&stream->first, &begin))
-			begin = stream->first;
-		if (is_before(&end, &stream->newest))
-			end = stream->newest;
-		if (stream->order.frame_count > most)
-			most = stream->order.frame_count;
+		if (is_before(&stream->first, begin))
+			*begin = stream->first;
+		if (is_before(end, &stream->newest))
+			*end = stream->newest;
 	}
+}
+
+/* Did a thread that came after this one in the round before the last one come in the last one, too? */
+static bool was_overtaken(const struct format_stats *stats, const struct format_stream *stream,
+			  const struct format_instant *end)
+{
+	for (size_t i = 0; i < stats->stream_count; i++) {
+		const struct format_stream *other = &stats->streams[i];
+
+		if (!is_before(&other->newest, end) && other->order.frame_count > 1 &&
+		    other->previous_offset > stream->newest_offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A thread that begins later than the others, or ends earlier, lacks frames there. One may be none: a stream can
+ * begin and end between the threads; the order in which they come tells. More than the longest thread has is no
+ * loss: its clock is another one.
+ */
+static void settle_ends(struct format_stats *stats, uint32_t rate)
+{
+	struct format_instant begin, end;
+
+	find_span(stats, &begin, &end);
 	for (size_t i = 0; i < stats->stream_count; i++) {
 		struct format_stream *stream = &stats->streams[i];
-		uint64_t before = frames_between(&begin, &stream->first, rate, most);
-		uint64_t behind = frames_between(&stream->newest, &end, rate, most);
+		uint64_t before = frames_between(&begin, &stream->first, rate, stats->longest_count);
+		uint64_t behind = frames_between(&stream->newest, &end, rate, stats->longest_count);
 
-		if (is_thread(stream) && before > 1)
+		if (!is_thread(stats, stream))
+			continue;
+		if (before > 1 || (before == 1 && stream->is_late_start))
 			stream->missing_count = add_capped(stream->missing_count, before);
-		if (is_thread(stream) && behind > 1)
+		if (behind > 1 || (behind == 1 && was_overtaken(stats, stream, &end)))
 			stream->missing_count = add_capped(stream->missing_count, behind);
 	}
 }
@@ -382,6 +420,7 @@ static void settle_missing(struct format_stats *stats, uint32_t rate)
 		stream->missing_count = succession_missing(&stream->order, rate);
 		stats->stray_count += stream->order.stray_count;
 	}
+	find_longest(stats);
 	settle_ends(stats, rate);
 	for (size_t i = 0; i < stats->stream_count; i++)
 		stats->count[FORMAT_MISSING] =
@@ -399,7 +438,7 @@ static int count_threads(const struct format_stats *stats)
 	int count = 0;
 
 	for (size_t i = 0; i < stats->stream_count; i++)
-		count += is_thread(&stats->streams[i]);
+		count += is_thread(stats, &stats->streams[i]);
 	return count ? count : (int)stats->stream_count;
 }
 

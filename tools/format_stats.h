@@ -36,6 +36,8 @@ struct format_stream {
 	uint64_t fill_count;
 	uint64_t missing_count; /* of format_stats_end() */
 	struct format_instant first, newest;
+	uint64_t newest_offset, previous_offset; /* of the newest frame, and of the newest before it */
+	bool is_late_start; /* another thread had gone on in time before this one's first frame */
 	uint32_t first_second; /* as in the header, since the epoch */
 	uint8_t first_epoch;
 };
@@ -111,6 +113,8 @@ struct format_stats {
 	bool has_first;
 	struct format_frame first;
 	struct format_instant newest;
+	bool has_gone_on;       /* a thread had its second frame */
+	uint64_t longest_count; /* frames of the thread that has most */
 };
 
 /** format_stats_create() - Return: 0; -ENOMEM. */

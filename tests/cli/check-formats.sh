@@ -111,7 +111,7 @@ if [ -e "$file" ]; then
 	record 0 -s "file:$file" --name hole --layout vbs --chunk 16Ki --ring 256Ki --block 4Ki $same -o a -o b --live none
 	rm [ab]/hole/hole.00000001
 	expect 1 hole a b
-	reports frame_count=12 torn_count=1 skipped_count=0 damaged_count=0 trailing_bytes=0
+	reports frame_count=12 missing_count=4 torn_count=1 skipped_count=0 damaged_count=0 trailing_bytes=0
 fi
 record 0 -s sim:,seed=99 -n 3M --name sim -o a $same --live none
 expect 0 a/sim
@@ -144,6 +144,12 @@ reports frame_count=11 missing_count=0 duplicate_count=1 faults.0.kind=duplicate
 { frames "$whole" $size 0 4 && frames "$whole" $size 5 1 && frames "$whole" $size 4 1 && frames "$whole" $size 6 4; } >$file
 expect 1 $file
 reports frame_count=10 missing_count=0 late_count=1 faults.1.kind=late faults.1.stream_offset=$((5 * size))
+
+if [ -e "$radio/sample.vdif" ]; then
+	{ frames "$radio/sample.vdif" 5032 0 6 && frames "$radio/sample.vdif" 5032 7 9; } >$file
+	expect 1 $file
+	reports frame_count=15 missing_count=1 thread_count=8
+fi
 
 # put OFFSET BYTE: in octal
 put() {
