@@ -66,13 +66,24 @@ static uint64_t odd_inverse(uint64_t odd)
 	return inverse;
 }
 
+/* mix(), turned round as far as the key goes. */
+static uint64_t unmix(uint64_t word)
+{
+	return (word ^ word >> 29 ^ word >> 58) * odd_inverse(MULTIPLIER);
+}
+
 uint64_t sim_position(uint64_t word, uint64_t seed)
 {
-	uint64_t x = word ^ word >> 29 ^ word >> 58;
+	uint64_t x = unmix(word) - seed_key(seed);
 
-	x = x * odd_inverse(MULTIPLIER) - seed_key(seed);
 	x ^= x >> 32;
 	return x * odd_inverse(STEP);
+}
+
+/* Word 0 is made of the key alone. */
+uint64_t sim_seed(uint64_t word)
+{
+	return unmix(word) * odd_inverse(STEP) - 1;
 }
 
 /* Bytes [from, from + len) of word @index; for the ends that are no whole words. */

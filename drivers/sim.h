@@ -20,6 +20,9 @@ void sim_fill(void *buf, size_t len, uint64_t offset, uint64_t seed);
 /** sim_position() - the word index whose value is @word under @seed (every 64-bit value has one) */
 uint64_t sim_position(uint64_t word, uint64_t seed);
 
+/** sim_seed() - the seed of the stream that begins with @word (every 64-bit value begins one) */
+uint64_t sim_seed(uint64_t word);
+
 /**
  * sim_verify() - length of the longest prefix of @buf that equals the stream at @offset
  * Return: @len when all is right, else the index of the first wrong byte.

@@ -280,8 +280,7 @@ static bool is_leap_year(int year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Days from 1970-01-01 to the first of January; for years from 1 on. */
-static int64_t days_before_year(int year)
+int64_t units_days_before_year(int year)
 {
 	int64_t past = year - 1;
 
@@ -365,7 +364,7 @@ int units_parse_utc(const char *text, int64_t *utc_ns)
 		return -EINVAL;
 	if (year < 1678 || year > 2262) /* the whole years that 64 bits of nanoseconds reach */
 		return -ERANGE;
-	days = days_before_year(year) + day - 1;
+	days = units_days_before_year(year) + day - 1;
 	for (int m = 1; m < month; m++)
 		days += days_of_month(year, m);
 	seconds = (int64_t)hour * 3600 + (int64_t)minute * 60 + second;
@@ -394,11 +393,11 @@ char *units_format_utc(char *buf, int64_t utc_ns)
 	}
 	/* 146097 days are 400 years; the guess is at most one year off */
 	year = (int)(1970 + days * 400 / 146097);
-	while (days_before_year(year) > days)
+	while (units_days_before_year(year) > days)
 		year--;
-	while (days_before_year(year + 1) <= days)
+	while (units_days_before_year(year + 1) <= days)
 		year++;
-	days -= days_before_year(year);
+	days -= units_days_before_year(year);
 	while (days >= days_of_month(year, month))
 		days -= days_of_month(year, month++);
 	/* % 100 changes nothing, but the compiler then knows that the text fits */

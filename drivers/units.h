@@ -71,6 +71,9 @@ int units_parse_count(const char *text, uint64_t *count);
  */
 int units_parse_utc(const char *text, int64_t *utc_ns);
 
+/** units_days_before_year() - days from 1970-01-01 to the first of January; @year: from 1 on */
+int64_t units_days_before_year(int year);
+
 /**
  * units_format_utc() - RFC 3339 with nine digits and Z: 2026-11-30T08:15:00.000000000Z
  * @buf: at least UNITS_UTC_LEN bytes

@@ -4,10 +4,10 @@
 #include <endian.h>
 #include <string.h>
 
-#define VDIF_LENGTH_AT \
-	8 /* of the word with the frame's length, in its lower 24 bits, as multiples of 8 bytes */
-#define VDIF_LENGTH_MASK UINT32_C(0xffffff)
-#define MARK5B_SYNC_WORD UINT32_C(0xabaddeed)
+#include "drivers/mark5b.h"
+#include "drivers/vdif.h"
+
+#define PACKET_LOOK_BYTES 12 /* in which VDIF has its length, and Mark5B its sync word */
 
 static unsigned char *put(unsigned char *to, uint32_t value)
 {
@@ -70,16 +70,11 @@ bool mark6_get_block_header(const void *from, const struct mark6_file_header *fi
 
 bool mark6_is_packet(const void *data, enum mark6_format format, uint64_t packet_bytes)
 {
-	const unsigned char *packet = data;
-	uint32_t word;
-
 	if (format == MARK6_UNKNOWN)
 		return true;
-	if (packet_bytes < VDIF_LENGTH_AT + sizeof(word))
+	if (packet_bytes < PACKET_LOOK_BYTES)
 		return false;
-	get(packet + (format == MARK6_VDIF ? VDIF_LENGTH_AT : 0), &word);
-	return format == MARK6_VDIF ? UINT64_C(8) * (word & VDIF_LENGTH_MASK) == packet_bytes :
-				      word == MARK5B_SYNC_WORD;
+	return format == MARK6_VDIF ? vdif_frame_bytes(data) == packet_bytes : mark5b_is_sync(data);
 }
 
 const char *mark6_format_name(enum mark6_format format)

@@ -52,6 +52,15 @@ static void every_word_tells_its_position(void **state)
 					 index >> 3);
 }
 
+static void the_first_word_tells_the_seed(void **state)
+{
+	static const uint64_t seeds[] = { 0, 1, 2, 12345, UINT64_MAX };
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(seeds) / sizeof(seeds[0]); s++)
+		assert_int_equal(sim_seed(word_at(0, seeds[s])), seeds[s]);
+}
+
 static void any_offset_and_length_is_exact(void **state)
 {
 	unsigned char whole[256], part[256];
@@ -526,6 +535,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_word_tells_its_position),
+		cmocka_unit_test(the_first_word_tells_the_seed),
 		cmocka_unit_test(any_offset_and_length_is_exact),
 		cmocka_unit_test(the_first_wrong_byte_is_found),
 		cmocka_unit_test(another_seed_is_not_the_same_stream_moved),

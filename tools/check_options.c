@@ -7,13 +7,19 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "drivers/units.h"
 #include "recorder/version.h"
+
+#define FRAME_RATE_MAX 16777216 /* that VDIF has numbers for */
 
 enum {
 	OPTION_TARGET = 256,
 	OPTION_RECOVER,
 	OPTION_GIVE_UP_MISSING,
 	OPTION_JSON,
+	OPTION_FRAME_RATE,
+	OPTION_NOT_AFTER,
+	OPTION_NO_FORMAT,
 };
 
 static const struct argp_option option_table[] = {
@@ -24,22 +30,30 @@ static const struct argp_option option_table[] = {
 	{ "give-up-missing", OPTION_GIVE_UP_MISSING, NULL, 0,
 	  "With --recover: targets that are not there are lost; don't keep what only their journals could promise",
 	  0 },
+	{ "frame-rate", OPTION_FRAME_RATE, "N", 0,
+	  "Each thread has N frames a second, if the data don't say how many", 0 },
+	{ "not-after", OPTION_NOT_AFTER, "UTC", 0,
+	  "Mark5B, Mark4 and VLBA times leave out a part of the date: the latest before UTC is meant (default: now, or the day of the recording)",
+	  0 },
+	{ "no-format", OPTION_NO_FORMAT, NULL, 0,
+	  "Of a recording only look at the checksums, not at the format of the data", 0 },
 	{ "json", OPTION_JSON, "FILE", 0,
 	  "Write a report (vsib-check/1) to FILE; - is standard output", 0 },
 	{ "quiet", 'q', NULL, 0, "Say only why it can't be done; the exit status tells the rest", 0 },
 	{ 0 },
 };
 
-static const char arguments_doc[] = "TARGET/NAME|JOURNAL [TARGET...]\n"
+static const char arguments_doc[] = "TARGET/NAME|JOURNAL|FILE [TARGET...]\n"
 				    "NAME TARGET...";
 
 static const char program_doc[] =
-	"Compares every byte of a recording with the checksums in its journal, and says what is missing.\v"
-	"Exit status: 0 good, 1 differences (bad checksums, missing pieces, gaps, no end), 2 trouble, 64 usage, 66 no such recording, 73 can't create the report, 74 I/O error, 77 no permission.";
+	"Compares every byte of a recording with the checksums in its journal, and says what is missing. Of its data, or of a plain file, it says the format, the time and what is wrong with the frames.\v"
+	"Exit status: 0 good, 1 differences (bad checksums, missing pieces or frames, gaps, no end), 2 trouble (an unknown format, too), 64 usage, 66 no such recording, 73 can't create the report, 74 I/O error, 77 no permission.";
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct check_options *options = state->input;
+	uint64_t count;
 
 	switch (key) {
 	case OPTION_TARGET:
@@ -53,6 +67,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_GIVE_UP_MISSING:
 		options->is_missing_lost = true;
+		return 0;
+	case OPTION_FRAME_RATE:
+		if (units_parse_count(arg, &count) < 0 || count == 0 || count > FRAME_RATE_MAX)
+			argp_error(state, "--frame-rate: %s is not a number from 1 to %d", arg,
+				   FRAME_RATE_MAX);
+		options->frame_rate = (uint32_t)count;
+		return 0;
+	case OPTION_NOT_AFTER:
+		if (units_parse_utc(arg, &options->not_after_ns) < 0)
+			argp_error(state, "--not-after: %s is no time like 2026-11-30T08:15:00Z", arg);
+		options->has_not_after = true;
+		return 0;
+	case OPTION_NO_FORMAT:
+		options->is_format_left_out = true;
 		return 0;
 	case OPTION_JSON:
 		options->json = arg;

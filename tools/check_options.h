@@ -6,12 +6,17 @@
 #define VSIB_TOOLS_CHECK_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tools/arguments.h"
 
 struct check_options {
 	struct arguments arguments;
-	const char *json; /* NULL: none */
+	bool is_format_left_out;
+	bool has_not_after;
+	int64_t not_after_ns; /* the data were taken not later, since 1970 */
+	uint32_t frame_rate;  /* frames a second of each thread; 0 = not given */
+	const char *json;     /* NULL: none */
 	bool is_recovery;
 	bool is_dry;
 	bool is_missing_lost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vsib-check: is a recording what its journal says, and can what was cut short be used again? */
+/* vsib-check: is a recording what its journal and its data's format say, and can what was cut short be used again? */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -18,8 +18,10 @@
 #include "recorder/version.h"
 #include "tools/busy.h"
 #include "tools/check.h"
+#include "tools/check_format.h"
 #include "tools/check_mark6.h"
 #include "tools/check_options.h"
+#include "tools/check_report.h"
 #include "tools/findings.h"
 #include "tools/journals.h"
 #include "tools/json_file.h"
@@ -35,8 +37,10 @@ struct program {
 	const struct recording_info *info;
 	struct findings *findings;
 	struct check_result result;
+	bool is_plain;  /* a file of no recording */
+	json_t *format; /* of the data; NULL: not looked at */
 	bool is_running;
-	bool is_terminal; /* stderr: a progress line is shown */
+	bool is_shown; /* a progress line, on a terminal */
 };
 
 static atomic_int stop_signal;
@@ -71,7 +75,7 @@ static bool is_journal(const char *path)
 
 /*
  * A data file was named: its recording is meant. Without a journal that knows it, it may be one of a Mark6
- * set; of another one only the format could be checked.
+ * set; of another one only the format is checked.
  */
 static int take_file(struct program *program)
 {
@@ -84,10 +88,12 @@ static int take_file(struct program *program)
 	if (!program->owner && check_mark6_is_file(path))
 		return 0;
 	if (!program->owner) {
-		findings_insist(
-			program->findings,
-			"%s belongs to no recording with a journal, and the formats of plain files are not known yet: nothing to compare it with",
-			path);
+		program->is_plain = true;
+		if (!program->options.is_recovery)
+			return 0;
+		findings_insist(program->findings,
+				"%s belongs to no recording with a journal: nothing to recover it by",
+				path);
 		return EX_USAGE;
 	}
 	findings_say(program->findings, "%s is a piece of %s, which is checked", path, program->owner);
@@ -420,15 +426,10 @@ static void on_account(void *context, const char *sentence)
 static void on_progress(void *context, const struct check_result *result)
 {
 	struct program *program = context;
-	char line[256], done[UNITS_TEXT_LEN], all[UNITS_TEXT_LEN];
 	uint64_t bytes = atomic_load_explicit(&result->read_bytes, memory_order_relaxed);
 
-	if (!program->is_terminal || program->options.is_quiet || result->total_bytes == 0)
-		return;
-	snprintf(line, sizeof(line), "%s of %s, %.0f %%", units_format_bytes(done, bytes),
-		 units_format_bytes(all, result->total_bytes),
-		 100.0 * (double)bytes / (double)result->total_bytes);
-	findings_show(program->findings, line);
+	if (program->is_shown)
+		check_show_progress(program->findings, bytes, result->total_bytes);
 }
 
 /* Where it is, and what can be done about it. */
@@ -526,6 +527,15 @@ static void tell_segments(struct program *program)
 	}
 }
 
+static void tell_failure(struct program *program, int ret)
+{
+	if (ret == -EINTR)
+		findings_insist(program->findings, "stopped by a signal: not everything was read");
+	else
+		findings_insist(program->findings, "%s", strerror(-ret));
+	findings_worsen(program->findings, FINDINGS_TROUBLE);
+}
+
 static int verify(struct program *program)
 {
 	struct check_config config = { .stop = &stop_signal, .progress = on_progress, .context = program };
@@ -539,26 +549,29 @@ static int verify(struct program *program)
 			     "%" PRIu64
 			     " segments have no checksum: they can be read, no more is known",
 			     program->result.count[CHECK_UNSUMMED]);
-	if (ret == -EINTR)
-		findings_insist(program->findings, "stopped by a signal: not everything was read");
-	else if (ret < 0)
-		findings_insist(program->findings, "%s", strerror(-ret));
 	if (ret < 0)
-		findings_worsen(program->findings, FINDINGS_TROUBLE);
+		tell_failure(program, ret);
 	return ret;
+}
+
+static void look_at_format(struct program *program)
+{
+	const struct check_format_config config = {
+		.options = &program->options,
+		.stop = &stop_signal,
+		.is_shown = program->is_shown,
+	};
+	int ret = check_format_recording(program->recording, &config, program->findings,
+					 &program->format);
+
+	if (ret < 0)
+		tell_failure(program, ret);
 }
 
 /*
  * ---- the end
  * -------------------------------------------------------------------------------------
  */
-
-static const char *outcome(const struct program *program)
-{
-	static const char *const names[] = { "good", "differences", "trouble" };
-
-	return names[findings_status(program->findings)];
-}
 
 static double rate_of(const struct program *program)
 {
@@ -584,7 +597,7 @@ static void say_totals(struct program *program)
 		     "%s: %s: %" PRIu64 " bytes (%s) verified in %" PRIu64 " of %" PRIu64
 		     " segments%s; %" PRIu64 " gaps, %" PRIu64 " bad, %" PRIu64
 		     " unreadable, %" PRIu64 " missing%s; %.1f s, %.2f GB/s",
-		     program->info->name, outcome(program), result->verified_bytes,
+		     program->info->name, check_outcome(program->findings), result->verified_bytes,
 		     units_format_bytes(bytes, result->verified_bytes), result->count[CHECK_GOOD],
 		     result->segment_count, parity, findings_count(program->findings, FINDING_GAP),
 		     result->count[CHECK_BAD], result->count[CHECK_UNREADABLE],
@@ -616,13 +629,14 @@ static json_t *build_report(const struct program *program)
 	json_t *report = json_pack(
 		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o?, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
 		"schema", "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
-		json_file_text(info->name), "outcome", outcome(program), "exit_status",
-		(int)findings_status(program->findings), "journal", json_file_text(info->journal),
-		"has_end", info->has_end, "is_running", program->is_running, "stream_bytes",
-		(json_int_t)info->stream_bytes, "data_bytes", (json_int_t)info->data_bytes,
-		"gap_bytes", (json_int_t)info->gap_bytes, "verified_bytes",
-		(json_int_t)result->verified_bytes, "segment_count", (json_int_t)result->segment_count,
-		"verified_count", (json_int_t)result->count[CHECK_GOOD], "unsummed_count",
+		json_file_text(info->name), "outcome", check_outcome(program->findings),
+		"exit_status", (int)findings_status(program->findings), "journal",
+		json_file_text(info->journal), "has_end", info->has_end, "is_running",
+		program->is_running, "stream_bytes", (json_int_t)info->stream_bytes, "data_bytes",
+		(json_int_t)info->data_bytes, "gap_bytes", (json_int_t)info->gap_bytes,
+		"verified_bytes", (json_int_t)result->verified_bytes, "segment_count",
+		(json_int_t)result->segment_count, "verified_count",
+		(json_int_t)result->count[CHECK_GOOD], "unsummed_count",
 		(json_int_t)result->count[CHECK_UNSUMMED], "bad_count",
 		(json_int_t)result->count[CHECK_BAD], "unreadable_count",
 		(json_int_t)result->count[CHECK_UNREADABLE], "missing_count",
@@ -644,6 +658,8 @@ static json_t *build_report(const struct program *program)
 	add_list(report, program, "journals", FINDING_JOURNAL);
 	add_list(report, program, "account", FINDING_ACCOUNT);
 	add_list(report, program, "warnings", FINDING_WARNING);
+	if (report && program->format)
+		json_object_set(report, "format", program->format);
 	if (report && info->mark6)
 		json_object_set_new(report, "mark6", check_mark6_report(info->mark6));
 	if (report && program->options.is_recovery)
@@ -653,24 +669,10 @@ static json_t *build_report(const struct program *program)
 	return report;
 }
 
-static int write_report(struct program *program)
-{
-	json_t *report = build_report(program);
-	int ret = report ? json_file_write(report, program->options.json) : -ENOMEM;
-
-	json_decref(report);
-	if (ret == 0)
-		return 0;
-	findings_insist(program->findings, "report %s: %s", program->options.json, strerror(-ret));
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
-	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
-						 EX_CANTCREAT;
-}
-
 /* Return: an exit status. */
 static int check(struct program *program)
 {
-	int ret, status;
+	int ret;
 
 	look_at_notes(program);
 	look_at_end(program);
@@ -687,12 +689,11 @@ static int check(struct program *program)
 		findings_insist(program->findings, "%s", strerror(-ret));
 		return recording_exit_status(ret);
 	}
-	verify(program);
+	if (verify(program) == 0 && !program->options.is_format_left_out)
+		look_at_format(program);
 	say_totals(program);
-	status = program->options.json ? write_report(program) : 0;
-	return status && findings_status(program->findings) != FINDINGS_TROUBLE ?
-		       status :
-		       (int)findings_status(program->findings);
+	return check_report_write(program->options.json ? build_report(program) : NULL,
+				  program->options.json, program->findings);
 }
 
 static int run(struct program *program)
@@ -707,6 +708,15 @@ static int run(struct program *program)
 		.target_count = options->arguments.target_count,
 	};
 	status = take_file(program);
+	if (status == 0 && program->is_plain) {
+		const struct check_format_config config = {
+			.options = options,
+			.stop = &stop_signal,
+			.is_shown = program->is_shown,
+		};
+
+		return check_format_file(options->arguments.recording, &config, program->findings);
+	}
 	if (status == 0 && options->is_recovery)
 		status = recover(program);
 	if (status == 0)
@@ -716,15 +726,17 @@ static int run(struct program *program)
 
 int main(int argc, char **argv)
 {
-	struct program program = { .is_terminal = isatty(STDERR_FILENO) };
+	struct program program = { 0 };
 	int status;
 
 	check_options_parse(&program.options, argc, argv);
+	program.is_shown = isatty(STDERR_FILENO) && !program.options.is_quiet;
 	catch_signals();
 	if (findings_create(&program.findings, "vsib-check", program.options.is_quiet) < 0)
 		return EX_OSERR;
 	status = run(&program);
 	check_free(&program.result);
+	json_decref(program.format);
 	recording_free(program.recording);
 	findings_free(program.findings);
 	free(program.owner);

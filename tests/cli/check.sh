@@ -85,8 +85,10 @@ grep -q '^vsib-check [0-9]' "$output" || rig_fail "--version: $(cat "$output")"
 # ---- usage, and what is not there ----------------------------------------------------------------------------------
 
 echo hello >plain.vdif
-expect 64 plain.vdif
-says "formats of plain files are not known yet"
+expect 2 plain.vdif
+says "plain.vdif: unknown format"
+expect 64 --recover plain.vdif
+says "nothing to recover it by"
 expect 64
 expect 64 --no-such-option a/e
 expect 64 --dry-run a/e

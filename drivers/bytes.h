@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bytes.h - little-endian numbers wherever they lie in memory, and the fill pattern
+ *
+ * Threads: pure functions.
+ */
+#ifndef VSIB_DRIVERS_BYTES_H
+#define VSIB_DRIVERS_BYTES_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What stands for bytes that were lost: 44 33 22 11, over and over. */
+#define BYTES_FILL_WORD UINT32_C(0x11223344)
+
+static inline uint32_t bytes_le32(const void *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le32toh(value);
+}
+
+static inline uint64_t bytes_le64(const void *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le64toh(value);
+}
+
+/** bytes_are_fill() - is it nothing but fill, begun at any of its four bytes? @len: 4 at least */
+static inline bool bytes_are_fill(const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	uint32_t word = bytes_le32(bytes);
+	bool is_fill = false;
+
+	for (int turn = 0; turn < 32; turn += 8)
+		is_fill |= word == (BYTES_FILL_WORD >> turn | BYTES_FILL_WORD << ((32 - turn) & 31));
+	return is_fill && memcmp(bytes, bytes + 4, len - 4) == 0;
+}
+
+#endif

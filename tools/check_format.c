@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/check_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "drivers/units.h"
+#include "recorder/version.h"
+#include "tools/check_report.h"
+#include "tools/format_report.h"
+#include "tools/format_scan.h"
+#include "tools/history.h"
+#include "tools/json_file.h"
+#include "tools/read_at.h"
+
+#define DAY_S 86400
+#define PROGRESS_NS (UNITS_NS_PER_S / 2)
+
+struct check {
+	const struct check_format_config *config;
+	struct findings *findings;
+	struct format_scan *scan;
+	uint64_t all_bytes;
+	uint64_t done_bytes;
+	int64_t shown_ns; /* when progress was shown */
+};
+
+/* A stretch of a file goes to the scan as a stretch of the stream. */
+struct stretch {
+	int fd;
+	uint64_t file_offset;
+	uint64_t stream_offset;
+	uint64_t bytes; /* UINT64_MAX: to the end of the file */
+};
+
+static void show_progress(struct check *check)
+{
+	int64_t now = check->config->is_shown ? units_monotonic_ns() : 0;
+
+	if (now - check->shown_ns < PROGRESS_NS)
+		return;
+	check_show_progress(check->findings, check->done_bytes, check->all_bytes);
+	check->shown_ns = now;
+}
+
+/*
+ * Until the scan has seen enough, too. Return: 0; -EINTR stopped; -errno, and what came before was taken. A
+ * stretch that ends too early is none.
+ */
+static int feed(struct check *check, const struct stretch *stretch)
+{
+	struct format_scan *scan = check->scan;
+	uint64_t done = 0;
+
+	while (done < stretch->bytes && format_scan_wants_more(scan)) {
+		uint64_t rest = stretch->bytes - done;
+		size_t room;
+		void *buf = format_scan_room(scan, &room);
+		ssize_t n;
+
+		if (atomic_load_explicit(check->config->stop, memory_order_relaxed))
+			return -EINTR;
+		n = read_at(stretch->fd, buf, rest < room ? (size_t)rest : room,
+			    stretch->file_offset + done);
+		if (n <= 0)
+			return (int)n;
+		format_scan_feed(scan, stretch->stream_offset + done, (size_t)n);
+		done += (uint64_t)n;
+		check->done_bytes += (uint64_t)n;
+		show_progress(check);
+	}
+	return 0;
+}
+
+/* @otherwise_s: when the user doesn't say */
+static int begin_scan(struct check *check, int64_t otherwise_s)
+{
+	const struct check_options *options = check->config->options;
+	const struct format_scan_config config = {
+		.not_after_s = options->has_not_after ? options->not_after_ns / UNITS_NS_PER_S :
+							otherwise_s,
+		.rate = options->frame_rate,
+	};
+
+	check->shown_ns = units_monotonic_ns();
+	return format_scan_create(&check->scan, &config);
+}
+
+static bool is_known(const struct format_scan *scan)
+{
+	return format_scan_stats(scan)->layout.format != FORMAT_UNKNOWN;
+}
+
+/* ---- a plain file --------------------------------------------------------------------------------- */
+
+struct file_check {
+	struct check base;
+	const char *path;
+	int64_t duration_ns;
+};
+
+static void judge_file(struct file_check *check)
+{
+	struct findings *findings = check->base.findings;
+
+	if (!is_known(check->base.scan)) {
+		findings_insist(
+			findings,
+			"%s: %s: no VDIF, Mark5B, Mark4, VLBA or CODIF frames, and not the simulator's pattern",
+			check->path, check->base.all_bytes ? "unknown format" : "empty file");
+		findings_worsen(findings, FINDINGS_TROUBLE);
+		return;
+	}
+	format_report_say(format_scan_stats(check->base.scan), findings);
+	if (!format_stats_are_good(format_scan_stats(check->base.scan), false))
+		findings_worsen(findings, FINDINGS_DIFFERENCES);
+}
+
+static void say_file_totals(const struct file_check *check)
+{
+	double seconds = (double)check->duration_ns / 1e9;
+	uint64_t bytes = check->base.all_bytes;
+	char text[UNITS_TEXT_LEN];
+
+	findings_say(check->base.findings, "%s: %s: %" PRIu64 " bytes (%s); %.1f s, %.2f GB/s",
+		     check->path, check_outcome(check->base.findings), bytes,
+		     units_format_bytes(text, bytes), seconds,
+		     seconds > 0 ? (double)check->base.done_bytes / 1e9 / seconds : 0);
+}
+
+static json_t *build_file_report(const struct file_check *check)
+{
+	const struct findings *findings = check->base.findings;
+	double seconds = (double)check->duration_ns / 1e9;
+
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:i, s:I, s:f, s:f, s:o}", "schema",
+			 "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
+			 json_file_text(check->path), "outcome", check_outcome(findings),
+			 "exit_status", (int)findings_status(findings), "file_bytes",
+			 (json_int_t)check->base.all_bytes, "duration_s", seconds, "bytes_per_s",
+			 seconds > 0 ? (double)check->base.done_bytes / seconds : 0, "format",
+			 format_report_json(format_scan_stats(check->base.scan)));
+}
+
+/* Return: 0; -errno. */
+static int scan_file(struct file_check *check, int fd)
+{
+	const struct stretch all = { .fd = fd, .bytes = UINT64_MAX };
+	int64_t started = units_monotonic_ns();
+	struct stat st;
+	int ret;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	check->base.all_bytes = (uint64_t)st.st_size;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	ret = feed(&check->base, &all);
+	format_scan_end(check->base.scan);
+	check->duration_ns = units_monotonic_ns() - started;
+	return ret;
+}
+
+static int check_open_file(struct file_check *check)
+{
+	struct findings *findings = check->base.findings;
+	int fd = open(check->path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0) {
+		ret = -errno;
+		findings_insist(findings, "can't open %s: %s", check->path, strerror(-ret));
+		return recording_exit_status(ret);
+	}
+	ret = scan_file(check, fd);
+	close(fd);
+	if (ret == -EINTR)
+		findings_insist(findings, "stopped by a signal: not everything was read");
+	else if (ret < 0)
+		findings_insist(findings, "can't read %s: %s", check->path, strerror(-ret));
+	if (ret < 0)
+		findings_worsen(findings, FINDINGS_TROUBLE);
+	judge_file(check);
+	say_file_totals(check);
+	return check_report_write(check->base.config->options->json ? build_file_report(check) : NULL,
+				  check->base.config->options->json, findings);
+}
+
+int check_format_file(const char *path, const struct check_format_config *config,
+		      struct findings *findings)
+{
+	struct file_check check = {
+		.base = { .config = config, .findings = findings },
+		.path = path,
+	};
+	int status;
+
+	if (begin_scan(&check.base, units_realtime_ns() / UNITS_NS_PER_S) < 0) {
+		findings_insist(findings, "out of memory");
+		return EX_OSERR;
+	}
+	status = check_open_file(&check);
+	format_scan_free(check.base.scan);
+	return status;
+}
+
+/* ---- a recording ----------------------------------------------------------------------------------- */
+
+/* Data that were recorded live are from the day of the recording. */
+static int64_t day_of(const struct recording *recording)
+{
+	const struct history *history = recording_info(recording)->history;
+	const char *utc = history ? json_string_value(json_object_get(history->start, "utc")) : NULL;
+	int64_t ns;
+
+	if (!utc || units_parse_utc(utc, &ns) < 0)
+		ns = units_realtime_ns();
+	return ns / UNITS_NS_PER_S + DAY_S;
+}
+
+/* What can't be read is a hole; the checksums tell why. */
+static int scan_recording(struct recording *recording, struct check *check)
+{
+	struct recording_piece piece;
+
+	recording_seek(recording, 0);
+	while (format_scan_wants_more(check->scan) && recording_next(recording, &piece) == 1) {
+		struct stretch stretch;
+
+		if (piece.kind != RECORDING_DATA || piece.fd < 0)
+			continue;
+		stretch = (struct stretch){ piece.fd, piece.file_offset, piece.stream_offset,
+					    piece.bytes };
+		if (feed(check, &stretch) == -EINTR)
+			return -EINTR;
+	}
+	format_scan_end(check->scan);
+	return 0;
+}
+
+static void judge_recording(const struct check *check)
+{
+	const struct format_stats *stats = format_scan_stats(check->scan);
+
+	if (!is_known(check->scan)) {
+		findings_say(check->findings, "the data are of no known format");
+		return;
+	}
+	format_report_say(stats, check->findings);
+	if (!format_stats_are_good(stats, true))
+		findings_worsen(check->findings, FINDINGS_DIFFERENCES);
+}
+
+int check_format_recording(struct recording *recording, const struct check_format_config *config,
+			   struct findings *findings, json_t **report)
+{
+	struct check check = {
+		.config = config,
+		.findings = findings,
+		.all_bytes = recording_info(recording)->data_bytes,
+	};
+	int ret = begin_scan(&check, day_of(recording));
+
+	*report = NULL;
+	if (ret == 0)
+		ret = scan_recording(recording, &check);
+	if (ret == 0) {
+		judge_recording(&check);
+		*report = format_report_json(format_scan_stats(check.scan));
+	}
+	format_scan_free(check.scan);
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_format.h - what vsib-check says of the data themselves: their format, their frames
+ *
+ * Threads: one caller.
+ */
+#ifndef VSIB_TOOLS_CHECK_FORMAT_H
+#define VSIB_TOOLS_CHECK_FORMAT_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/check_options.h"
+#include "tools/findings.h"
+#include "tools/recording.h"
+
+struct check_format_config {
+	const struct check_options *options;
+	const atomic_int *stop; /* a signal's number: the user has had enough; 0 */
+	bool is_shown;          /* a line tells how far it is */
+};
+
+/**
+ * check_format_file() - a plain file: says all there is to say and writes the report
+ *
+ * Return: the exit status.
+ */
+int check_format_file(const char *path, const struct check_format_config *config,
+		      struct findings *findings);
+
+/**
+ * check_format_recording() - the stream of a recording, with its gaps
+ * @report: for json_decref(); NULL: no memory, or stopped
+ *
+ * An unknown format is said, and nothing against the recording; neither is a frame that is cut at its begin
+ * or end.
+ * Return: 0; -ENOMEM; -EINTR.
+ */
+int check_format_recording(struct recording *recording, const struct check_format_config *config,
+			   struct findings *findings, json_t **report);
+
+#endif
