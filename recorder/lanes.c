@@ -366,7 +366,7 @@ static void begin_run(struct session *session, const struct lane *lane, bool is_
 /* Whom to tell that the run goes on, or ends: anybody, when anybody may have one of its copies. */
 static uint32_t first_owner(const struct lane *lane)
 {
-	return lane->second_disk == RING_RESCUE ? RING_RESCUE : lane->disk;
+	return lane->has_second && lane->second_disk == RING_RESCUE ? RING_RESCUE : lane->disk;
 }
 
 static void wake_second_owner(const struct session *session, const struct lane *lane)
