@@ -15,6 +15,7 @@
 #include "ringbuf/ring.h"
 
 #define DEFAULT_BLOCK (UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
+#define DROPPED_BYTES (UINT64_C(1) << 20) /* of a block, for null: */
 #define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
 #define ESCAPED_LEN (2 * (LAYOUT_NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)))
 #define LABEL_EXTENTS 16 /* room for a dozen losses of the source within one block */
@@ -112,6 +113,9 @@ static int plan_packets(struct layout_plan *plan, const struct layout_request *r
 	uint64_t room = plan->block_bytes - MARK6_HEAD_BYTES;
 
 	plan->data_bytes = plan->block_bytes;
+	/* nothing waits for a whole block, and a part of it comes round while it is in the cache of its core */
+	if (request->is_dropped && plan->data_bytes > DROPPED_BYTES)
+		plan->data_bytes = DROPPED_BYTES;
 	if (!is_mark6(request))
 		return 0;
 	plan->is_appended = true;

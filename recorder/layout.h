@@ -46,6 +46,7 @@ struct layout_request {
 	unsigned copies;    /* 0, 1 or 2 */
 	bool has_parity;    /* the last disk's */
 	bool is_stream;     /* null: or -: no files */
+	bool is_dropped;    /* null: */
 	bool is_historical; /* wr: a lost directory ends it, so nothing is held for the others */
 	uint64_t ring_bytes;
 	uint64_t block_bytes;

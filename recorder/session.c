@@ -116,6 +116,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.copies = config->copies,
 		.has_parity = config->use_parity,
 		.is_stream = session->disks[0].target.kind != TARGET_DIRECTORY,
+		.is_dropped = session->disks[0].target.kind == TARGET_NULL,
 		.is_historical = config->is_index_per_target,
 		.ring_bytes = config->ring_bytes,
 		.block_bytes = config->block_bytes,

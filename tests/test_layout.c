@@ -186,7 +186,11 @@ static void one_target_holds_nothing(void **state)
 	request.file_bytes = 12345;
 	assert_int_equal(plan_of(&request).file_bytes, 12345);
 	request.is_stream = true;
+	request.block_bytes = 4 * MI;
 	assert_int_equal(plan_of(&request).file_bytes, 0);
+	assert_int_equal(plan_of(&request).data_bytes, 4 * MI);
+	request.is_dropped = true; /* a part will do */
+	assert_int_equal(plan_of(&request).data_bytes, MI);
 }
 
 static void small_units_have_room_for_their_extents(void **state)

@@ -6,7 +6,7 @@
 # disk's folder (build/bench); a folder of our own is made in it.
 set -u
 . "${0%/*}/../measure.sh"
-bytes=$((6 << 30))
+bytes=$((12 << 30))
 runs=${RUNS:-5}
 measure_folder $bytes
 has_peer mbuffer mbuffer && mbuffer=yes || mbuffer=
