@@ -141,3 +141,12 @@ struct copies_sum copies_sum(struct copies *copies)
 	pthread_mutex_unlock(&copies->lock);
 	return sum;
 }
+
+uint64_t copies_gone_bytes(const struct copies_sum *sum)
+{
+	uint64_t bytes = 0;
+
+	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+		bytes += sum->gone_bytes[cause];
+	return bytes;
+}

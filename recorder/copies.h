@@ -47,4 +47,7 @@ int copies_lose(struct copies *copies, bool is_second, uint64_t stream_offset, u
 
 struct copies_sum copies_sum(struct copies *copies);
 
+/** copies_gone_bytes() - lost of both, whatever the cause */
+uint64_t copies_gone_bytes(const struct copies_sum *sum);
+
 #endif

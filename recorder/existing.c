@@ -195,18 +195,23 @@ static int read_files(json_t **out, const struct target *target, const char *jou
 	return ret;
 }
 
+/* Beside the recording's files, or with layout vbs among them. */
+static void journal_path(char *path, size_t len, const char *name, bool is_inside)
+{
+	snprintf(path, len, "%.200s%s%.200s" JOURNAL_SUFFIX, is_inside ? name : "",
+		 is_inside ? "/" : "", name);
+}
+
 unsigned existing_copies(const struct target *target, const char *name)
 {
 	char journal[2 * (NAME_MAX + 1)];
 	unsigned copies = 0;
 
-	/* of layout raw, of layout vbs */
 	for (int is_inside = 0; is_inside < 2 && copies == 0; is_inside++) {
 		json_t *start;
 		FILE *f;
 
-		snprintf(journal, sizeof(journal), "%.200s%s%.200s" JOURNAL_SUFFIX,
-			 is_inside ? name : "", is_inside ? "/" : "", name);
+		journal_path(journal, sizeof(journal), name, is_inside);
 		f = open_journal(target, journal);
 		start = f ? json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
 		if (start)
@@ -294,16 +299,16 @@ int existing_check(const struct target *target, const char *name, const char *na
 	return ret;
 }
 
-/* Beside its files, or with layout vbs among them. */
 bool existing_has_journal(const struct target *target, const char *name)
 {
 	char path[2 * (NAME_MAX + 1)];
+	bool is_there = false;
 
-	snprintf(path, sizeof(path), "%.200s" JOURNAL_SUFFIX, name);
-	if (faccessat(target->dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return true;
-	snprintf(path, sizeof(path), "%.200s/%.200s" JOURNAL_SUFFIX, name, name);
-	return faccessat(target->dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	for (int is_inside = 0; is_inside < 2 && !is_there; is_inside++) {
+		journal_path(path, sizeof(path), name, is_inside);
+		is_there = faccessat(target->dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	}
+	return is_there;
 }
 
 /* The journal goes last: as long as it is there, it can be done once more. */

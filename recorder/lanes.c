@@ -68,10 +68,8 @@ int lanes_create(struct lanes **out, struct session *session)
 
 void lanes_free(struct lanes *lanes)
 {
-	for (uint32_t i = 0; lanes && i < lanes->count; i++)
+	for (uint32_t i = 0; lanes && i < lanes->count + (lanes->parity != NULL); i++)
 		sum_close(&lanes->lanes[i].sum);
-	if (lanes && lanes->parity)
-		sum_close(&lanes->parity->sum);
 	free(lanes);
 }
 
@@ -253,7 +251,7 @@ static void leave_disk(struct lanes *lanes, struct lane *lane)
 
 static bool is_disk(uint32_t queue)
 {
-	return queue != RING_RESCUE && queue != RING_NONE;
+	return queue != RING_RESCUE; /* nor RING_NONE, which is the same number */
 }
 
 static void add_unit(struct session *session, uint32_t queue)
@@ -691,6 +689,11 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
 		turn(lanes);
 	}
+}
+
+bool lanes_is_between_blocks(const struct lanes *lanes)
+{
+	return lanes->lanes[lanes->current].block == RING_NONE;
 }
 
 uint32_t lanes_unput_runs(const struct lanes *lanes)

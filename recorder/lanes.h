@@ -48,6 +48,9 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 /** lanes_unput_runs() - runs of which no block is put yet: begun, or begun by the next byte */
 uint32_t lanes_unput_runs(const struct lanes *lanes);
 
+/** lanes_is_between_blocks() - the next bytes begin a block */
+bool lanes_is_between_blocks(const struct lanes *lanes);
+
 /**
  * lanes_finish() - the stream is over: hands on blocks that are filled in part and ends every run
  */

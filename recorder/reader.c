@@ -121,7 +121,9 @@ static bool may_go_on(struct reader *r)
 		session_stop(session, STOP_DURATION);
 		return false;
 	}
-	if (!room_is_left(session, lanes_unput_runs(r->lanes))) {
+	/* a block that has been begun has its room */
+	if (lanes_is_between_blocks(r->lanes) &&
+	    !room_is_left(session, lanes_unput_runs(r->lanes))) {
 		room_tell(session);
 		session_stop(session, STOP_DISKS_FULL);
 		return false;
@@ -345,10 +347,12 @@ static void wait_for_room(struct reader *r, uint32_t ticket)
 static bool is_far_ahead(const struct reader *r, int64_t now)
 {
 	const struct session *session = r->session;
-	uint64_t held_bytes = ring_level(session->ring).held_bytes;
+	uint64_t held_bytes;
 
-	return now < r->near_until_ns && session->disk_count == 1 && held_bytes >= NEAR_BYTES &&
-	       held_bytes >= NEAR_BLOCKS * session->plan.block_bytes;
+	if (now >= r->near_until_ns || session->disk_count > 1)
+		return false;
+	held_bytes = ring_level(session->ring).held_bytes;
+	return held_bytes >= NEAR_BYTES && held_bytes >= NEAR_BLOCKS * session->plan.block_bytes;
 }
 
 /* ---- the loop ---- */

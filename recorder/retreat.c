@@ -72,8 +72,7 @@ static bool take_back_kept(struct writer *w)
 
 	while ((flight = outbox_first(w->outbox)) != NULL && flight->is_back) {
 		if (flight->is_kept) {
-			disk_note_write(w->disk, flight->started_ns, flight->ended_ns,
-					flight->bytes, flight->file_offset);
+			writer_note_write(w, flight, flight->ended_ns);
 			ring_give_back(w->ring, flight->block);
 		}
 		outbox_pop(w->outbox);

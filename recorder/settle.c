@@ -187,7 +187,7 @@ static bool do_copies_agree(const struct session *session, char *error, size_t l
 	sum = copies_sum(session->copies);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		second += account_get(&session->disks[i].other_bytes);
-	second += sum.lost_bytes[1] - sum.gone_bytes[GAP_DISK] - sum.gone_bytes[GAP_ABORTED];
+	second += sum.lost_bytes[1] - copies_gone_bytes(&sum);
 	if (second == written)
 		return true;
 	snprintf(error, len,

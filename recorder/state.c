@@ -73,11 +73,6 @@ const char *session_disk_state_name(enum disk_state state)
 	return state_names[state];
 }
 
-static uint64_t gone_bytes(const struct copies_sum *sum)
-{
-	return sum->gone_bytes[GAP_DISK] + sum->gone_bytes[GAP_ABORTED];
-}
-
 uint64_t session_written_bytes(const struct session *session)
 {
 	uint64_t written = 0;
@@ -89,7 +84,7 @@ uint64_t session_written_bytes(const struct session *session)
 	if (session->copies) {
 		struct copies_sum sum = copies_sum(session->copies);
 
-		written += sum.lost_bytes[0] - gone_bytes(&sum);
+		written += sum.lost_bytes[0] - copies_gone_bytes(&sum);
 	}
 	return written;
 }
@@ -100,7 +95,7 @@ uint64_t session_single_bytes(const struct session *session)
 
 	if (session->copies)
 		sum = copies_sum(session->copies);
-	return sum.lost_bytes[0] + sum.lost_bytes[1] - 2 * gone_bytes(&sum);
+	return sum.lost_bytes[0] + sum.lost_bytes[1] - 2 * copies_gone_bytes(&sum);
 }
 
 uint64_t session_unprotected_bytes(const struct session *session)

@@ -321,6 +321,11 @@ bool writer_keep_promises(struct writer *w)
 
 /* ---- what has been written ---- */
 
+void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns)
+{
+	disk_note_write(w->disk, flight->started_ns, now_ns, flight->bytes, flight->file_offset);
+}
+
 /* Notes where the block's extents went, behind the headers that went with them, and their checksums. */
 static void note_extents(struct writer *w, const struct flight *flight)
 {
@@ -371,7 +376,7 @@ static bool count_write(struct writer *w, struct flight *flight)
 		return true;
 	if (is_crowded(w))
 		return false;
-	disk_note_write(disk, flight->started_ns, flight->ended_ns, flight->bytes, flight->file_offset);
+	writer_note_write(w, flight, flight->ended_ns);
 	account_add(&disk->accepted_bytes, bytes);
 	outbox_accept(flight);
 	w->accepted_file = flight->file;
@@ -632,13 +637,9 @@ static void note_unreturned(struct writer *w)
 {
 	int64_t now = units_monotonic_ns();
 
-	for (unsigned i = 0; i < outbox_count(w->outbox); i++) {
-		const struct flight *flight = outbox_flight(w->outbox, i);
-
-		if (!flight->is_back)
-			disk_note_write(w->disk, flight->started_ns, now, flight->bytes,
-					flight->file_offset);
-	}
+	for (unsigned i = 0; i < outbox_count(w->outbox); i++)
+		if (!outbox_flight(w->outbox, i)->is_back)
+			writer_note_write(w, outbox_flight(w->outbox, i), now);
 }
 
 void *writer_main(void *arg)

@@ -94,6 +94,9 @@ struct promise writer_pop_promise(struct writer *w);
 /** writer_end_run() - a run is through: durable, or lost, or others have it */
 void writer_end_run(struct writer *w, bool is_with_others);
 
+/** writer_note_write() - how long it took, or has been taking, up to @now_ns */
+void writer_note_write(struct writer *w, const struct flight *flight, int64_t now_ns);
+
 /** writer_release() - gives back the blocks of a run from its first one on, up to but not @end */
 void writer_release(struct writer *w, uint32_t run, uint32_t end);
 
