@@ -257,6 +257,14 @@ expect 1 "$gather" scan -o bare4 d1 d2 --fill
 says "scan.00000002 is not there"
 [ "$(stat -c %s bare4)" -eq 600000 ] || rig_fail "a missing chunk of known length was not filled"
 
+# names that are no UTF-8, which a report's strings have to be
+odd=$'odd\xff'
+mkdir "$odd"
+cp d1/scan/scan.00000000 "$odd/scan.000000"
+touch "$odd/scan.000001.part"
+expect 1 "$gather" "$odd/scan" -o "$odd.out" --json odd.json
+grep -qF '"output": "odd?.out"' odd.json && grep -qF '"target": "odd?"' odd.json || { cat odd.json; rig_fail "names with odd bytes"; }
+
 # ---- units in turn, as wr writes them ---------------------------------------------------------------
 
 rm -rf r1 r2 r3
