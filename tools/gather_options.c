@@ -122,9 +122,11 @@ static void check_options(const struct gather_options *options, const struct arg
 				  "no recording given";
 	else if (options->round_bytes && options->arguments.target_count)
 		mistake = "--target doesn't go with --round: the templates say where the files are";
+	else if (options->json && options->is_list)
+		mistake = "--json doesn't go with --list: the report is of what was copied";
 	else if (options->json && strcmp(options->json, "-") == 0 &&
-		 (options->is_list || strcmp(options->output, "-") == 0))
-		mistake = "--json=- and the stream (or list) can't both go to standard output";
+		 strcmp(options->output, "-") == 0)
+		mistake = "--json=- and the stream can't both go to standard output";
 	if (!mistake)
 		return;
 	fprintf(stderr, "%s: %s\n", program_invocation_short_name, mistake);

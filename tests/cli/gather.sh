@@ -135,6 +135,8 @@ expect 64 "$gather" --fill=zero d1/scan
 expect 64 "$gather" --fill=vdif-invalid d1/scan
 says "VDIF"
 expect 64 "$gather" --json=- d1/scan
+expect 64 "$gather" --list --json list.json d1/scan
+says "--json doesn't go with --list"
 expect 64 "$gather" --round=0 d1/x
 expect 64 "$gather" --round=1k --target d1 d1/x
 expect 64 "$gather" d1/.. -o out9
