@@ -308,7 +308,6 @@ static void tell_missing(struct program *program, const struct recording_missing
 {
 	json_t *item = missing_item(m);
 
-
 	if (is_rebuilt) {
 		json_object_set_new(item, "rebuilt", json_true());
 		json_object_set_new(item, "parity_bytes", json_integer((json_int_t)m->parity_bytes));
@@ -317,6 +316,11 @@ static void tell_missing(struct program *program, const struct recording_missing
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s/%s %s: %" PRIu64 " bytes of parity", m->target, m->file,
 			     m->reason, m->parity_bytes);
+	else if (m->bytes == 0)
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
+			     "missing: %s%s%s %s: at stream offset %" PRIu64 ", length not known",
+			     m->target, m->target[0] ? "/" : "", m->file, m->reason,
+			     m->stream_offset);
 	else
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
