@@ -602,9 +602,7 @@ static int write_report(struct program *program)
 	if (ret == 0)
 		return 0;
 	say(program, "report %s: %s", program->options.json, strerror(-ret));
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
-	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
-						 EX_CANTCREAT;
+	return json_file_exit_status(ret);
 }
 
 /*
