@@ -463,7 +463,7 @@ static int open_recording(struct recording *recording, const struct recording_qu
 	if (ret < 0)
 		return ret;
 	if (!recording->history)
-		return open_without_journal(recording);
+		return query->needs_journal ? -ENOENT : open_without_journal(recording);
 	ret = recording_resolve(recording);
 	if (ret == 0)
 		ret = plan_journal(recording);
