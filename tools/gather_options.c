@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
 	  "Write the stream to FILE, which must not exist; - is standard output (default)", 0 },
 	{ "target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0 },
 	{ "fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
-	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: comes with the VDIF support)",
+	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: not possible yet)",
 	  0 },
 	{ "strict", OPTION_STRICT, NULL, 0,
 	  "Treat bytes with a bad checksum like a gap instead of writing them", 0 },
@@ -68,7 +68,7 @@ static void parse_fill(struct argp_state *state, struct gather_options *options,
 		options->fill = GATHER_CLOSE_UP;
 	else if (strcmp(word, "vdif-invalid") == 0)
 		argp_error(state,
-			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by reading the VDIF headers around the gap, and that comes with the VDIF support; --fill=pattern keeps the time true");
+			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by the VDIF headers around the gap, and these are not read here; --fill=pattern keeps the time true");
 	else
 		argp_error(state, "--fill=%s: none, pattern or vdif-invalid", word);
 }

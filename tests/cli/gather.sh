@@ -135,6 +135,8 @@ expect 64 "$gather" --fill=zero d1/scan
 expect 64 "$gather" --fill=vdif-invalid d1/scan
 says "VDIF"
 expect 64 "$gather" --json=- d1/scan
+expect 73 "$gather" d1/scan -o out10 --json no/such/folder
+expect 74 "$gather" d1/scan -o out11 --json /dev/full
 expect 64 "$gather" --list --json list.json d1/scan
 says "--json doesn't go with --list"
 expect 64 "$gather" --round=0 d1/x
