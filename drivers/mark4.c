@@ -58,19 +58,6 @@ static uint64_t wrong_tracks(const void *data, int track_count, int from, int co
 	return wrong;
 }
 
-uint16_t mark4_crc12(const unsigned char *bytes, int count)
-{
-	unsigned int crc = 0;
-
-	for (int i = 0; i < count; i++) {
-		unsigned int bit = bytes[i / 8] >> (7 - i % 8) & 1;
-		unsigned int feedback = (crc >> (CRC12_BITS - 1) ^ bit) & 1;
-
-		crc = (crc << 1 & 0xfff) ^ (feedback ? CRC12_POLYNOMIAL : 0);
-	}
-	return (uint16_t)crc;
-}
-
 bool mark4_has_sync(const void *data, int track_count, bool is_vlba)
 {
 	size_t len = (size_t)track_count * MARK4_SYNC_BITS / 8;

@@ -49,12 +49,6 @@ bool mark4_has_sync(const void *data, int track_count, bool is_vlba);
 bool mark4_read(const void *data, int track_count, bool is_vlba, struct mark4_header *header);
 
 /**
- * mark4_crc12() - x^12 + x^11 + x^3 + x^2 + x + 1, from 0, first bit of a track first
- * @bytes: @count bits, the highest one of each byte first
- */
-uint16_t mark4_crc12(const unsigned char *bytes, int count);
-
-/**
  * mark4_year_before() - the year that ends in a digit
  * @not_after_s: seconds since 1970; the latest year whose day @day does not begin after this
  */

@@ -5,7 +5,7 @@
  * Little-endian words: a sync word; user bits and the number of the frame in the second; the time as the VLBA
  * writes it, in decimal digits: three of the Modified Julian Day, five of the second of the day, four of
  * the fraction, and a CRC. The year in the user bits is not to be relied on; which thousand days the day
- * lies in, somebody has to know (mark5b_day()).
+ * lies in, somebody has to know (vlba_day_before()).
  *
  * Threads: pure functions.
  */

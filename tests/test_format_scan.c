@@ -17,6 +17,7 @@
 
 #include "drivers/sim.h"
 #include "tests/sample.h"
+#include "tools/format_report.h"
 #include "tools/format_scan.h"
 
 #define NOT_AFTER_S 1577836800 /* 2020-01-01 */
@@ -253,6 +254,34 @@ static void packets_with_numbers_are_counted_too(void **state)
 	assert_int_equal(stats->count[FORMAT_MISSING], 3);
 	assert_int_equal(stats->count[FORMAT_PACKETS], 3);
 	assert_false(format_stats_are_good(stats, true));
+	format_scan_free(scan);
+	free(bytes);
+}
+
+/* Frames without a fault, and a sender whose numbers begin again: what counts against it is reported. */
+static void packet_numbers_that_begin_again_are_told(void **state)
+{
+	static const struct made made = { 8032, 8, 50, 1 };
+	struct format_scan *scan = begin_scan();
+	const struct format_stats *stats;
+	size_t len, stride = 8040;
+	unsigned char *bytes = make_vdif(&made, 30, &len);
+	json_t *report;
+
+	(void)state;
+	for (uint32_t i = 0; i < 30; i++)
+		put_word(bytes + i * stride, i < 20 ? 5000 + i : 1 + i - 20);
+	feed(scan, bytes, len, 0, 0);
+	stats = end_scan(scan);
+	assert_int_equal(stats->frame_count, 30);
+	for (int kind = 0; kind < FORMAT_FAULT_KINDS; kind++)
+		assert_int_equal(stats->count[kind], 0);
+	assert_int_equal(stats->packets.back_count, 1);
+	assert_false(format_stats_are_good(stats, true));
+	report = format_report_json(stats);
+	assert_int_equal(json_integer_value(json_object_get(report, "packets_back_count")), 1);
+	assert_int_equal(json_integer_value(json_object_get(report, "packets_stray_count")), 0);
+	json_decref(report);
 	format_scan_free(scan);
 	free(bytes);
 }
@@ -658,6 +687,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_ends_early_lacks_frames),
 		cmocka_unit_test(each_frame_of_a_short_stream_is_missed),
 		cmocka_unit_test(packets_with_numbers_are_counted_too),
+		cmocka_unit_test(packet_numbers_that_begin_again_are_told),
 		cmocka_unit_test(halves_of_mark5b_frames_are_put_together),
 		cmocka_unit_test(vlba_tracks_are_found_in_mid_frame),
 		cmocka_unit_test(codif_counts_in_periods),

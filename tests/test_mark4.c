@@ -46,6 +46,20 @@ static void every_track_of_real_files_is_right(void **state)
 	}
 }
 
+/* x^12 + x^11 + x^3 + x^2 + x + 1, from 0, of one track; the driver works on all tracks at once. */
+static uint16_t crc12(const unsigned char *bytes, int count)
+{
+	unsigned int crc = 0;
+
+	for (int i = 0; i < count; i++) {
+		unsigned int bit = bytes[i / 8] >> (7 - i % 8) & 1;
+		unsigned int feedback = (crc >> 11 ^ bit) & 1;
+
+		crc = (crc << 1 & 0xfff) ^ (feedback ? 0x80f : 0);
+	}
+	return (uint16_t)crc;
+}
+
 static void the_published_crc_comes_out(void **state)
 {
 	static const unsigned char bits[] = { 0x00, 0x00, 0x00, 0x2d, 0x03, 0x30, 0x00,
@@ -53,7 +67,7 @@ static void the_published_crc_comes_out(void **state)
 					      0x21, 0x43, 0x38, 0x05, 0x50 };
 
 	(void)state;
-	assert_int_equal(mark4_crc12(bits, 148), 0x284);
+	assert_int_equal(crc12(bits, 148), 0x284);
 }
 
 /* The same bits on all tracks. */
@@ -71,7 +85,7 @@ static void make_mark4(unsigned char *header, int tracks, const char *time)
 
 	for (int i = 0; i < 13; i++)
 		bits[12 + i / 2] |= (time[i] - '0') << (i % 2 ? 0 : 4);
-	crc = mark4_crc12(bits, 148);
+	crc = crc12(bits, 148);
 	bits[18] |= crc >> 8;
 	bits[19] = crc & 0xff;
 	lay(header, tracks, bits, MARK4_HEADER_BITS);

@@ -6,6 +6,7 @@
 #include <sysexits.h>
 
 #include "tools/array.h"
+#include "tools/history.h"
 
 static void add_text(struct argp_state *state, const char ***texts, size_t *count, const char *text)
 {
@@ -29,13 +30,6 @@ void arguments_add_target(struct arguments *arguments, struct argp_state *state,
 	add_text(state, &arguments->targets, &arguments->target_count, text);
 }
 
-static bool is_journal(const char *argument)
-{
-	size_t len = strlen(argument), suffix_len = strlen(".jsonl");
-
-	return len > suffix_len && strcmp(argument + len - suffix_len, ".jsonl") == 0;
-}
-
 void arguments_settle(struct arguments *arguments, bool has_recording)
 {
 	bool has_targets = arguments->given_count > 1 || arguments->target_count > 0;
@@ -43,7 +37,7 @@ void arguments_settle(struct arguments *arguments, bool has_recording)
 	size_t told_count = arguments->target_count;
 	const char *first = has_recording ? arguments->given[0] : NULL;
 
-	if (first && (strchr(first, '/') || is_journal(first) || !has_targets))
+	if (first && (strchr(first, '/') || history_is_journal(first) || !has_targets))
 		arguments->recording = first;
 	else
 		arguments->name = first;

@@ -90,22 +90,19 @@ static int hash_segment(struct reader *reader, const struct history_segment *seg
 	XXH3_64bits_reset(reader->hash);
 	while (at < end) {
 		size_t want = end - at < READ_BYTES ? (size_t)(end - at) : READ_BYTES;
-		ssize_t n;
+		int ret;
 
 		if (is_stopped(reader->config))
 			return -EINTR;
 		ask_ahead(reader, at);
-		n = pread(fd, reader->buf, want, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENODATA;
+		ret = read_whole_at(fd, reader->buf, want, at);
+		if (ret < 0)
+			return ret;
 		if (segment->has_xxh3)
-			XXH3_64bits_update(reader->hash, reader->buf, (size_t)n);
-		at += (uint64_t)n;
+			XXH3_64bits_update(reader->hash, reader->buf, want);
+		at += want;
 		/* relaxed: only shown */
-		atomic_fetch_add_explicit(&reader->result->read_bytes, (uint64_t)n,
-					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&reader->result->read_bytes, want, memory_order_relaxed);
 	}
 	return 0;
 }

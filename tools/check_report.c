@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sysexits.h>
 
 #include "drivers/units.h"
 #include "tools/json_file.h"
@@ -36,9 +35,5 @@ int check_report_write(json_t *report, const char *path, struct findings *findin
 	if (ret == 0)
 		return status;
 	findings_insist(findings, "report %s: %s", path, strerror(-ret));
-	if (status == FINDINGS_TROUBLE)
-		return status;
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
-	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
-						 EX_CANTCREAT;
+	return status == FINDINGS_TROUBLE ? status : json_file_exit_status(ret);
 }

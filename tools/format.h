@@ -34,7 +34,6 @@ enum format {
 
 #define FORMAT_FRAME_BYTES_MAX ((uint32_t)1 << 20) /* longer ones are not looked for */
 #define FORMAT_WINDOW_BYTES ((size_t)4 << 20)      /* what format_detect() wants to see */
-#define FORMAT_NEED_BYTES_MAX ((uint32_t)8192)     /* of a stride, to read its frame */
 
 /* How the frames of a stream lie, and what they have in common. */
 struct format_layout {

@@ -270,9 +270,11 @@ static void say_counts(const struct format_stats *stats, struct findings *findin
 		findings_say(findings, "%s", text);
 	if (stats->layout.number_count)
 		findings_say(findings,
-			     "packet numbers: %" PRIu64 " missing, %" PRIu64 " twice, %" PRIu64 " late",
+			     "packet numbers: %" PRIu64 " missing, %" PRIu64 " twice, %" PRIu64
+			     " late, %" PRIu64 " steps back, %" PRIu64 " that don't fit",
 			     stats->count[FORMAT_PACKETS], stats->packets.duplicate_count,
-			     stats->packets.late_count);
+			     stats->packets.late_count, stats->packets.back_count,
+			     stats->packets.stray_count);
 	if (stats->untracked_count)
 		findings_say(findings, "threads beyond %d were not followed: %" PRIu64 " frames",
 			     FORMAT_STREAMS_MAX, stats->untracked_count);
@@ -437,6 +439,10 @@ static void add_counts(json_t *report, const struct format_stats *stats)
 			    json_integer((json_int_t)stats->packets.duplicate_count));
 	json_object_set_new(report, "packets_late_count",
 			    json_integer((json_int_t)stats->packets.late_count));
+	json_object_set_new(report, "packets_back_count",
+			    json_integer((json_int_t)stats->packets.back_count));
+	json_object_set_new(report, "packets_stray_count",
+			    json_integer((json_int_t)stats->packets.stray_count));
 }
 
 json_t *format_report_json(const struct format_stats *stats)

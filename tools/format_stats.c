@@ -135,6 +135,13 @@ static void stream_fault(struct format_stats *stats, const struct format_stream 
 		fault->loss = *loss;
 }
 
+static void count_fault(struct format_stats *stats, const struct format_stream *stream,
+			enum format_fault_kind kind, uint64_t offset)
+{
+	stats->count[kind]++;
+	stream_fault(stats, stream, kind, offset, NULL);
+}
+
 /* What is missing is counted in the end, when the rate is known; where nothing seems to be, no place is kept. */
 static void note_step(struct format_stats *stats, const struct format_stream *stream,
 		      enum succession_step step, const struct succession_loss *loss, uint32_t rate,
@@ -142,18 +149,12 @@ static void note_step(struct format_stats *stats, const struct format_stream *st
 {
 	if (succession_lost(loss, rate) > 0)
 		stream_fault(stats, stream, FORMAT_MISSING, offset, loss);
-	if (step != SUCCESSION_DUPLICATE && step != SUCCESSION_LATE && step != SUCCESSION_BACK)
-		return;
-	if (step == SUCCESSION_DUPLICATE) {
-		stats->count[FORMAT_DUPLICATE]++;
-		stream_fault(stats, stream, FORMAT_DUPLICATE, offset, NULL);
-	} else if (step == SUCCESSION_LATE) {
-		stats->count[FORMAT_LATE]++;
-		stream_fault(stats, stream, FORMAT_LATE, offset, NULL);
-	} else {
-		stats->count[FORMAT_BACK]++;
-		stream_fault(stats, stream, FORMAT_BACK, offset, NULL);
-	}
+	if (step == SUCCESSION_DUPLICATE)
+		count_fault(stats, stream, FORMAT_DUPLICATE, offset);
+	else if (step == SUCCESSION_LATE)
+		count_fault(stats, stream, FORMAT_LATE, offset);
+	else if (step == SUCCESSION_BACK)
+		count_fault(stats, stream, FORMAT_BACK, offset);
 }
 
 /* ---- frames -------------------------------------------------------------------------------------- */
@@ -233,10 +234,8 @@ static void compare_threads(struct format_stats *stats, const struct format_stre
 	}
 	if (stream->newest.interval != interval || stream->newest.number != number)
 		return; /* not even the newest of its thread: that is told */
-	if (ahead > 1 || ahead * rate_so_far(stats) + stats->newest.number > (uint64_t)number + 1) {
-		stats->count[FORMAT_DISORDER]++;
-		stream_fault(stats, stream, FORMAT_DISORDER, offset, NULL);
-	}
+	if (ahead > 1 || ahead * rate_so_far(stats) + stats->newest.number > (uint64_t)number + 1)
+		count_fault(stats, stream, FORMAT_DISORDER, offset);
 }
 
 static void take_time(struct format_stats *stats, struct format_stream *stream,

@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
 	  "Write the stream to FILE, which must not exist; - is standard output (default)", 0 },
 	{ "target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0 },
 	{ "fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
-	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: comes with the VDIF support)",
+	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: not possible yet)",
 	  0 },
 	{ "strict", OPTION_STRICT, NULL, 0,
 	  "Treat bytes with a bad checksum like a gap instead of writing them", 0 },
@@ -68,7 +68,7 @@ static void parse_fill(struct argp_state *state, struct gather_options *options,
 		options->fill = GATHER_CLOSE_UP;
 	else if (strcmp(word, "vdif-invalid") == 0)
 		argp_error(state,
-			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by reading the VDIF headers around the gap, and that comes with the VDIF support; --fill=pattern keeps the time true");
+			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by the VDIF headers around the gap, and these are not read here; --fill=pattern keeps the time true");
 	else
 		argp_error(state, "--fill=%s: none, pattern or vdif-invalid", word);
 }
@@ -122,9 +122,11 @@ static void check_options(const struct gather_options *options, const struct arg
 				  "no recording given";
 	else if (options->round_bytes && options->arguments.target_count)
 		mistake = "--target doesn't go with --round: the templates say where the files are";
+	else if (options->json && options->is_list)
+		mistake = "--json doesn't go with --list: the report is of what was copied";
 	else if (options->json && strcmp(options->json, "-") == 0 &&
-		 (options->is_list || strcmp(options->output, "-") == 0))
-		mistake = "--json=- and the stream (or list) can't both go to standard output";
+		 strcmp(options->output, "-") == 0)
+		mistake = "--json=- and the stream can't both go to standard output";
 	if (!mistake)
 		return;
 	fprintf(stderr, "%s: %s\n", program_invocation_short_name, mistake);

@@ -82,6 +82,13 @@ bool history_name_is_safe(const char *name)
 	return name[0] != '\0' && !strchr(name, '/') && history_file_is_safe(name);
 }
 
+bool history_is_journal(const char *path)
+{
+	size_t len = strlen(path), suffix_len = strlen(".jsonl");
+
+	return len >= suffix_len && strcmp(path + len - suffix_len, ".jsonl") == 0;
+}
+
 bool history_has_second(const struct history *history)
 {
 	return json_integer_value(json_object_get(history->start, "copies")) > 1;

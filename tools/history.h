@@ -154,6 +154,9 @@ bool history_is_same(const struct history *a, const struct history *b);
 /** history_has_second() - was all of it written twice? Then there are files of NAME-copy, too */
 bool history_has_second(const struct history *history);
 
+/** history_is_journal() - is a journal meant? Then the name ends in .jsonl. */
+bool history_is_journal(const char *path);
+
 /**
  * history_file_is_safe() - a relative path that stays below where it starts, without control
  * characters

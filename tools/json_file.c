@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "recorder/write_all.h"
@@ -70,6 +71,13 @@ int json_file_write(const json_t *object, const char *path)
 		ret = write_beside(path, text);
 	free(text);
 	return ret;
+}
+
+int json_file_exit_status(int ret)
+{
+	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
+	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
+						 EX_CANTCREAT;
 }
 
 json_t *json_file_text(const char *text)

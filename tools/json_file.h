@@ -16,6 +16,9 @@
  */
 int json_file_write(const json_t *object, const char *path);
 
+/** json_file_exit_status() - of a program whose report can't be written; @ret: of json_file_write(), < 0 */
+int json_file_exit_status(int ret);
+
 /**
  * json_file_text() - a string for a report: JSON wants UTF-8, and paths are bytes; what is not UTF-8
  * is shown with '?'

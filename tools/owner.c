@@ -12,9 +12,9 @@
 
 static bool is_piece_of(const char *recording_path, const struct stat *st)
 {
-	struct recording_query query = { .recording = recording_path };
+	struct recording_query query = { .recording = recording_path, .needs_journal = true };
 	struct recording *recording;
-	bool is_piece = recording_open(&recording, &query) == 0 && recording_info(recording)->journal &&
+	bool is_piece = recording_open(&recording, &query) == 0 &&
 			recording_uses(recording, st->st_dev, st->st_ino);
 
 	recording_free(recording);

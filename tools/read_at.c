@@ -26,7 +26,7 @@ ssize_t read_at(int fd, void *buf, size_t len, uint64_t offset)
 	return (ssize_t)done;
 }
 
-static int read_whole(int fd, unsigned char *buf, size_t len, uint64_t offset)
+int read_whole_at(int fd, void *buf, size_t len, uint64_t offset)
 {
 	ssize_t n = read_at(fd, buf, len, offset);
 
@@ -37,10 +37,10 @@ static int read_whole(int fd, unsigned char *buf, size_t len, uint64_t offset)
 static int compare_part(const int fds[2], const uint64_t at[2], unsigned char *bufs, size_t len,
 			size_t *difference)
 {
-	int ret = read_whole(fds[0], bufs, len, at[0]);
+	int ret = read_whole_at(fds[0], bufs, len, at[0]);
 
 	if (ret == 0)
-		ret = read_whole(fds[1], bufs + COMPARE_BYTES, len, at[1]);
+		ret = read_whole_at(fds[1], bufs + COMPARE_BYTES, len, at[1]);
 	if (ret < 0)
 		return ret;
 	if (memcmp(bufs, bufs + COMPARE_BYTES, len) == 0)

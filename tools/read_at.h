@@ -12,6 +12,9 @@
 /** read_at() - Return: bytes read, less than @len only at the end of the file; -errno. */
 ssize_t read_at(int fd, void *buf, size_t len, uint64_t offset);
 
+/** read_whole_at() - Return: 0: all of it; -ENODATA: the file ends before; -errno. */
+int read_whole_at(int fd, void *buf, size_t len, uint64_t offset);
+
 /**
  * compare_at() - do two files have the same bytes, each from its place on?
  * @offset: where they differ, from these places; NULL is fine

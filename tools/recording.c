@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "tools/array.h"
+#include "tools/read_at.h"
 #include "tools/recording_parts.h"
 
 #define OPEN_FILES_MAX 64
@@ -462,7 +463,7 @@ static int open_recording(struct recording *recording, const struct recording_qu
 	if (ret < 0)
 		return ret;
 	if (!recording->history)
-		return open_without_journal(recording);
+		return query->needs_journal ? -ENOENT : open_without_journal(recording);
 	ret = recording_resolve(recording);
 	if (ret == 0)
 		ret = plan_journal(recording);
@@ -722,17 +723,13 @@ static int hash_range(const struct recording_piece *piece, char *buf, XXH3_state
 
 	while (done < piece->sum_bytes) {
 		uint64_t left = piece->sum_bytes - done;
-		ssize_t n = pread(piece->fd, buf, left < VERIFY_BYTES ? (size_t)left : VERIFY_BYTES,
-				  (off_t)(piece->sum_offset + done));
+		size_t len = left < VERIFY_BYTES ? (size_t)left : VERIFY_BYTES;
+		int ret = read_whole_at(piece->fd, buf, len, piece->sum_offset + done);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -ENODATA;
-		XXH3_64bits_update(state, buf, (size_t)n);
-		done += (uint64_t)n;
+		if (ret < 0)
+			return ret;
+		XXH3_64bits_update(state, buf, len);
+		done += len;
 	}
 	return XXH3_64bits_digest(state) == piece->xxh3 ? 0 : -EBADMSG;
 }

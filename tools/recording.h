@@ -48,6 +48,7 @@ struct recording_query {
 	const char *name;      /* NAME, looked for in the targets only */
 	const char *const *targets; /* more directories to look in, in this order; or files of a Mark6 set */
 	size_t target_count;
+	bool needs_journal; /* without one it isn't looked any further: -ENOENT */
 };
 
 enum recording_kind {

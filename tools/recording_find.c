@@ -416,8 +416,7 @@ static int open_given_journal(struct search *search, const char *path)
 	struct stat st;
 	int fd, ret;
 
-	if (strlen(path) < strlen(".jsonl") ||
-	    strcmp(path + strlen(path) - strlen(".jsonl"), ".jsonl") != 0)
+	if (!history_is_journal(path))
 		return 0;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)

@@ -11,6 +11,7 @@
 #include "recorder/journal.h"
 #include "recorder/xxh3.h"
 #include "tools/array.h"
+#include "tools/read_at.h"
 #include "tools/recording_parts.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10) /* stays in the cache between reading and adding */
@@ -446,17 +447,14 @@ static int add_range(struct rebuilding *rebuilding, uint32_t index, uint64_t at,
 		return fd;
 	for (uint64_t done = 0; done < bytes;) {
 		uint64_t left = bytes - done;
-		ssize_t n = pread(fd, is_sum ? to + done : parity->buf,
-				  left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES,
-				  (off_t)(from + done));
+		size_t len = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+		int ret = read_whole_at(fd, is_sum ? to + done : parity->buf, len, from + done);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENODATA;
+		if (ret < 0)
+			return ret;
 		if (!is_sum)
-			exclusive_or(to + done, parity->buf, (size_t)n);
-		done += (uint64_t)n;
+			exclusive_or(to + done, parity->buf, len);
+		done += len;
 	}
 	return 0;
 }

@@ -27,7 +27,6 @@ struct data_file {
 	char *name;     /* relative to its place, as found; as wanted while it isn't found */
 	int place;      /* -1: not found */
 	int fd;         /* -1: not open now */
-	int open_error; /* -errno of an open that failed later */
 	uint64_t bytes; /* its length when it was found */
 	dev_t device;
 	ino_t inode;

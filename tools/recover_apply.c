@@ -38,7 +38,7 @@ static int cut(int dir_fd, const char *base, const struct recover_item *item)
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && (st.st_dev != item->device || st.st_ino != item->inode))
+	if (fstat(fd, &st) < 0 || st.st_dev != item->device || st.st_ino != item->inode)
 		ret = -ESTALE;
 	else if (ftruncate(fd, (off_t)item->facts.promised_bytes) < 0 || fsync(fd) < 0)
 		ret = -errno;

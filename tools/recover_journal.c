@@ -17,6 +17,7 @@
 #include "tools/history.h"
 #include "tools/journals.h"
 #include "tools/place.h"
+#include "tools/read_at.h"
 #include "tools/recover_plan.h"
 
 #define COPY_BYTES ((size_t)256 << 10)
@@ -66,13 +67,12 @@ static int copy_head(const struct repair *repair, int fd)
 
 	for (uint64_t done = 0; ret == 0 && done < repair->head_bytes;) {
 		uint64_t left = repair->head_bytes - done;
-		ssize_t n = pread(repair->source, buf,
-				  left < COPY_BYTES ? (size_t)left : COPY_BYTES, (off_t)done);
+		size_t len = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		ret = n < 0 ? -errno : n == 0 ? -ENODATA : write_all(fd, buf, (size_t)n);
-		done += n > 0 ? (uint64_t)n : 0;
+		ret = read_whole_at(repair->source, buf, len, done);
+		if (ret == 0)
+			ret = write_all(fd, buf, len);
+		done += len;
 	}
 	free(buf);
 	return ret;

@@ -3,7 +3,8 @@
  * recover_plan.h - what a recovery does to a file, and what it writes into the journals
  *
  * Decides only; recover.h finds out the facts and does it. Nothing that a journal promises is ever
- * cut or removed, nor whole blocks of a Mark6 set without a journal, nothing of unclear origin is touched, and what is kept has its reason.
+ * cut or removed, nor are whole blocks of a Mark6 set without a journal; nothing of unclear origin is
+ * touched, and what is kept has its reason.
  *
  * Threads: pure functions.
  */

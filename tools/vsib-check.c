@@ -23,6 +23,7 @@
 #include "tools/check_options.h"
 #include "tools/check_report.h"
 #include "tools/findings.h"
+#include "tools/history.h"
 #include "tools/journals.h"
 #include "tools/json_file.h"
 #include "tools/owner.h"
@@ -66,13 +67,6 @@ static void catch_signals(void)
  * -----------------------------------------------------------------------------
  */
 
-static bool is_journal(const char *path)
-{
-	size_t len = strlen(path), suffix_len = strlen(".jsonl");
-
-	return len > suffix_len && strcmp(path + len - suffix_len, ".jsonl") == 0;
-}
-
 /*
  * A data file was named: its recording is meant. Without a journal that knows it, it may be one of a Mark6
  * set; of another one only the format is checked.
@@ -82,7 +76,7 @@ static int take_file(struct program *program)
 	const char *path = program->options.arguments.recording;
 	struct stat st;
 
-	if (!path || is_journal(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!path || history_is_journal(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	program->owner = owner_find(path, &st);
 	if (!program->owner && check_mark6_is_file(path))
@@ -308,7 +302,6 @@ static void tell_missing(struct program *program, const struct recording_missing
 {
 	json_t *item = missing_item(m);
 
-
 	if (is_rebuilt) {
 		json_object_set_new(item, "rebuilt", json_true());
 		json_object_set_new(item, "parity_bytes", json_integer((json_int_t)m->parity_bytes));
@@ -317,6 +310,11 @@ static void tell_missing(struct program *program, const struct recording_missing
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s/%s %s: %" PRIu64 " bytes of parity", m->target, m->file,
 			     m->reason, m->parity_bytes);
+	else if (m->bytes == 0)
+		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
+			     "missing: %s%s%s %s: at stream offset %" PRIu64 ", length not known",
+			     m->target, m->target[0] ? "/" : "", m->file, m->reason,
+			     m->stream_offset);
 	else
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64

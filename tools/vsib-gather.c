@@ -176,9 +176,9 @@ static void on_bad_sum(struct program *program, const struct recording_piece *pi
 		    piece->stream_offset - (piece->file_offset - piece->sum_offset));
 	if (!program->options.json || json_array_size(program->bad_sums) >= JSON_ITEMS_MAX)
 		return;
-	bad = json_pack("{s:s, s:s, s:I, s:I, s:I}", "target", piece->target, "file", piece->file,
-			"file_offset", (json_int_t)piece->sum_offset, "bytes",
-			(json_int_t)piece->sum_bytes, "stream_offset",
+	bad = json_pack("{s:o, s:o, s:I, s:I, s:I}", "target", json_file_text(piece->target), "file",
+			json_file_text(piece->file), "file_offset", (json_int_t)piece->sum_offset,
+			"bytes", (json_int_t)piece->sum_bytes, "stream_offset",
 			(json_int_t)(piece->stream_offset - (piece->file_offset - piece->sum_offset)));
 	json_array_append_new(program->bad_sums, bad);
 }
@@ -518,9 +518,10 @@ static json_t *missing_array(const struct recording_missing *missing, size_t cou
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "target",
-						       missing[i].target, "file", missing[i].file,
-						       "reason", missing[i].reason, "stream_offset",
+		json_array_append_new(array, json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target",
+						       json_file_text(missing[i].target), "file",
+						       json_file_text(missing[i].file), "reason",
+						       missing[i].reason, "stream_offset",
 						       (json_int_t)missing[i].stream_offset,
 						       "stream_end", (json_int_t)missing[i].stream_end,
 						       "bytes", (json_int_t)missing[i].bytes));
@@ -535,9 +536,10 @@ static json_t *unused_array(const struct program *program)
 
 	unused = recording_unused(program->recording, &count);
 	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:s}", "target", unused[i].target,
-						"file", unused[i].file, "reason", unused[i].reason));
+		json_array_append_new(array, json_pack("{s:o, s:o, s:s}", "target",
+						       json_file_text(unused[i].target), "file",
+						       json_file_text(unused[i].file), "reason",
+						       unused[i].reason));
 	return array;
 }
 
@@ -549,7 +551,7 @@ static json_t *warning_array(const struct program *program)
 
 	notes = recording_notes(program->recording, &count);
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, json_string(notes[i].text));
+		json_array_append_new(array, json_file_text(notes[i].text));
 	if (program->info->journal && !program->info->has_end)
 		json_array_append_new(array, json_string("the journal has no end line"));
 	return array;
@@ -560,7 +562,7 @@ static json_t *journal_array(const struct program *program)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < program->info->journal_count; i++)
-		json_array_append_new(array, json_string(program->info->journals[i]));
+		json_array_append_new(array, json_file_text(program->info->journals[i]));
 	return array;
 }
 
@@ -574,21 +576,21 @@ static json_t *build_report(struct program *program)
 	missing = recording_missing(program->recording, &missing_count);
 	rebuilt = recording_rebuilt(program->recording, &rebuilt_count);
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:s?, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:o?, s:o, s:o, s:o}",
 		"schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION,
-		"name", program->info->name, "outcome", outcomes[program->status], "exit_status",
-		program->status, "output", program->options.output, "fill",
-		program->options.fill == GATHER_PATTERN ? "pattern" : "none", "stream_bytes",
-		(json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
-		"filled_bytes", (json_int_t)result->filled_bytes, "rebuilt_bytes",
-		(json_int_t)result->rebuilt_bytes, "rebuilt", missing_array(rebuilt, rebuilt_count),
-		"segments", (json_int_t)result->piece_count, "gap_count",
-		(json_int_t)result->gap_count, "gaps", program->gaps, "missing",
+		"name", json_file_text(program->info->name), "outcome", outcomes[program->status],
+		"exit_status", program->status, "output", json_file_text(program->options.output),
+		"fill", program->options.fill == GATHER_PATTERN ? "pattern" : "none",
+		"stream_bytes", (json_int_t)program->info->stream_bytes, "bytes_out",
+		(json_int_t)result->bytes_out, "filled_bytes", (json_int_t)result->filled_bytes,
+		"rebuilt_bytes", (json_int_t)result->rebuilt_bytes, "rebuilt",
+		missing_array(rebuilt, rebuilt_count), "segments", (json_int_t)result->piece_count,
+		"gap_count", (json_int_t)result->gap_count, "gaps", program->gaps, "missing",
 		missing_array(missing, missing_count), "bad_checksums", program->bad_sums,
 		"bad_checksum_count", (json_int_t)result->bad_sum_count, "unreadable_count",
-		(json_int_t)result->unreadable_count, "journal", program->info->journal, "journals",
-		journal_array(program), "unused", unused_array(program), "warnings",
-		warning_array(program));
+		(json_int_t)result->unreadable_count, "journal",
+		json_file_text(program->info->journal), "journals", journal_array(program),
+		"unused", unused_array(program), "warnings", warning_array(program));
 }
 
 static int write_report(struct program *program)
@@ -600,9 +602,7 @@ static int write_report(struct program *program)
 	if (ret == 0)
 		return 0;
 	say(program, "report %s: %s", program->options.json, strerror(-ret));
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
-	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
-						 EX_CANTCREAT;
+	return json_file_exit_status(ret);
 }
 
 /*

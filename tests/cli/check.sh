@@ -202,6 +202,10 @@ expect 1 e a b c
 says "no journal"
 expect 2 --recover e a b c
 says "no journal"
+rm "$(chunk 2)"
+truncate -s -1 "$(chunk 1)"
+expect 1 e a b c
+says "missing: e.00000002 is not there: at stream offset 8388607, length not known"
 
 # an empty recording, and one that holds nothing yet
 fresh

@@ -135,6 +135,10 @@ expect 64 "$gather" --fill=zero d1/scan
 expect 64 "$gather" --fill=vdif-invalid d1/scan
 says "VDIF"
 expect 64 "$gather" --json=- d1/scan
+expect 73 "$gather" d1/scan -o out10 --json no/such/folder
+expect 74 "$gather" d1/scan -o out11 --json /dev/full
+expect 64 "$gather" --list --json list.json d1/scan
+says "--json doesn't go with --list"
 expect 64 "$gather" --round=0 d1/x
 expect 64 "$gather" --round=1k --target d1 d1/x
 expect 64 "$gather" d1/.. -o out9
@@ -256,6 +260,14 @@ rm d[12]/scan/scan.00000002
 expect 1 "$gather" scan -o bare4 d1 d2 --fill
 says "scan.00000002 is not there"
 [ "$(stat -c %s bare4)" -eq 600000 ] || rig_fail "a missing chunk of known length was not filled"
+
+# names that are no UTF-8, which a report's strings have to be
+odd=$'odd\xff'
+mkdir "$odd"
+cp d1/scan/scan.00000000 "$odd/scan.000000"
+touch "$odd/scan.000001.part"
+expect 1 "$gather" "$odd/scan" -o "$odd.out" --json odd.json
+grep -qF '"output": "odd?.out"' odd.json && grep -qF '"target": "odd?"' odd.json || { cat odd.json; rig_fail "names with odd bytes"; }
 
 # ---- units in turn, as wr writes them ---------------------------------------------------------------
 
