@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/scratch.h"
+
 #define UTC "2026-11-30T08:15:00.000000000Z"
 
 struct kept {
@@ -26,21 +27,10 @@ struct kept {
 static char top[256];
 static struct kept *all_kept;
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 int made_set_up(void **state)
 {
-	const char *folder = getenv("TMPDIR");
-
 	(void)state;
-	snprintf(top, sizeof(top), "%s/vsib-test.XXXXXX", folder ? folder : "/tmp");
-	return mkdtemp(top) ? 0 : -1;
+	return scratch_make(top, sizeof(top), NULL);
 }
 
 int made_tear_down(void **state)
@@ -52,7 +42,7 @@ int made_tear_down(void **state)
 		free(all_kept);
 		all_kept = next;
 	}
-	return nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(top);
 }
 
 const char *made_path(const char *format, ...)

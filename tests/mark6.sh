@@ -8,31 +8,9 @@
 #	header d3/scan.vdif 1          a file of version 1, no blocks yet
 #	blocks d3/scan.vdif 7 0 3      blocks of these numbers behind it; blocks_v1 for version 1
 #	poke d1/scan.vdif 24 -5        a word in the middle of it
-#	expect 1 vsib-gather ...       runs it; its words go to the file err
-#	says 'block 7'; says_not 'gap'
 
 rig_need data
 cd "$RIG" || exit 1
-
-# expect STATUS COMMAND...: its words go to the file err
-expect() {
-	local wanted=$1 status=0
-	shift
-	timeout 60 "$@" 2>err || status=$?
-	[ "$status" -eq "$wanted" ] || { cat err; rig_fail "status $status instead of $wanted: $*"; }
-}
-
-says() {
-	grep -qF -- "$1" err || { cat err; rig_fail "nothing is said of: $1"; }
-}
-
-says_not() {
-	! grep -qF -- "$1" err || { cat err; rig_fail "this should not be said: $1"; }
-}
-
-same() {
-	cmp "$1" "$2" || rig_fail "$1 and $2 differ"
-}
 
 le() { # NUMBER...: 32 bits each, little-endian
 	local number

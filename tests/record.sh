@@ -8,6 +8,7 @@
 #	value disks.0.state                     prints from that report ($report)
 #	is ring.overflow_count 0                the test fails unless the report says so; is_more KEY 0: a larger number
 #	said 'clock was stepped'                the test fails unless its words ($words) match this expression
+#	says 'block 7'; says_not 'gap'          the same with a text that is no expression
 #	audit NAME "$RIG/a" "$RIG/b"            every journal tells the truth about the files; $RIG/gaps has the gaps
 #	twice_bytes                             of the last audit: on two disks each
 #	gathered FILE NAME "$RIG/a" ...         what vsib-gather makes of it is FILE, byte for byte
@@ -86,6 +87,14 @@ said() {
 
 said_not() {
 	! grep -qE -- "$1" "$words" || { show_words; rig_fail "it said: $1"; }
+}
+
+says() {
+	grep -qF -- "$1" "$words" || { show_words; rig_fail "nothing is said of: $1"; }
+}
+
+says_not() {
+	! grep -qF -- "$1" "$words" || { show_words; rig_fail "this should not be said: $1"; }
 }
 
 sum() {

@@ -10,7 +10,8 @@
 #
 # SOURCE is tests/NAME.c (its program is build/tests/NAME) or a script. Programs and scripts get BIN, TOOLS
 # and DATA in the environment, an empty standard input, and a time limit. They end with 0 (passed),
-# 77 (skipped, the reason on the last line) or anything else (failed). In the first 25 lines of a source:
+# 77 (skipped, the reason on the last line) or anything else (failed). A source given twice is run once. In the
+# first 25 lines of a source:
 #   timeout: N     N seconds instead of 300
 #   san: skip      not run under sanitizers (too heavy, or it measures time)
 #   alone: yes     a program that is not to run beside others
@@ -37,6 +38,10 @@ if [ "${1-}" = --total ]; then
 	total "$2"
 	exit
 fi
+if [ $# -eq 0 ]; then
+	echo "run.sh: no tests are given" >&2
+	exit 64
+fi
 
 case ${SAN:=} in
 '') build=build group='normal build' ;;
@@ -46,10 +51,17 @@ logs=$build/log
 mkdir -p "$logs"
 export BIN=$PWD/$build/bin TOOLS=$PWD/$build/tests DATA=${DATA-}
 
+# log_name SOURCE: of this source alone, whatever others are called in their folders
+log_name() {
+	local name=${1#tests/}
+	name=${name%.*}
+	echo "${name//\//-}"
+}
+
 # A sanitizer's report goes to a file of its own: a test that expects a program to fail, or reads what it
 # prints, would hide it. 86: a status that no program of ours ends with.
 sanitizer_environment() {
-	local common="exitcode=86:log_path='$PWD/$logs/$1.sanitizer'"
+	local common="exitcode=86:log_path='$PWD/$1'"
 	export TSAN_OPTIONS="$common:second_deadlock_stack=1"
 	export ASAN_OPTIONS="$common:detect_leaks=1:detect_stack_use_after_return=1"
 	export LSAN_OPTIONS="exitcode=86"
@@ -67,11 +79,10 @@ skipped_inside() {
 }
 
 stop() {
-	trap '' INT TERM
+	trap '' INT TERM HUP
 	[ -z "$child$*" ] || { kill -TERM $child "$@" && wait $child "$@"; } 2>/dev/null
 	exit 130
 }
-trap stop INT TERM
 
 # run_limited SECONDS LOG COMMAND...: its status; 124 or 137 when the time was over
 run_limited() {
@@ -96,9 +107,10 @@ fail() {
 }
 
 run_one() {
-	local source=$1 name=${1#tests/} limit log status start seconds reports command
+	local source=$1 name=${1#tests/} limit log sanitizer status start tenths seconds reports command
 	name=${name%.*}
-	log=$logs/${name//\//-}.log
+	log=$logs/$(log_name "$source").log
+	sanitizer=${log%.log}.sanitizer
 	if [ ! -f "$source" ]; then
 		: >"$log"
 		fail "$name" "there is no $source" "$log"
@@ -116,14 +128,14 @@ run_one() {
 	*.sh) command=(bash "$source") ;;
 	*) command=("$TOOLS/${source##*/}") command[0]=${command[0]%.c} ;;
 	esac
-	rm -f "$logs/${name//\//-}.sanitizer".*
-	sanitizer_environment "${name//\//-}"
+	rm -f "$sanitizer".*
+	sanitizer_environment "$sanitizer"
 	start=${EPOCHREALTIME/./}
 	run_limited "$limit" "$log" "${command[@]}"
 	status=$?
-	seconds=$(((${EPOCHREALTIME/./} - start) / 100000))
-	seconds=$((seconds / 10)).$((seconds % 10))
-	reports=$(cat "$logs/${name//\//-}.sanitizer".* 2>/dev/null | head -n $shown_lines)
+	tenths=$(((${EPOCHREALTIME/./} - start) / 100000))
+	seconds=$((tenths / 10)).$((tenths % 10))
+	reports=$(cat "$sanitizer".* 2>/dev/null | head -n $shown_lines)
 	[ -z "$reports" ] || printf '%s\n' "$reports" >>"$log"
 
 	if [ -n "$reports" ]; then
@@ -134,8 +146,10 @@ run_one() {
 	elif [ $status -eq 77 ]; then
 		line skip "$name" "$(tail -n 1 "$log")"
 		skipped=$((skipped + 1))
-	elif [ $status -eq 124 ] || [ $status -eq 137 ]; then
+	elif [ $status -eq 124 ] || { [ $status -eq 137 ] && [ $tenths -ge $((limit * 10)) ]; }; then
 		fail "$name" "not finished after $limit s" "$log"
+	elif [ $status -gt 128 ] && kill -l $status >/dev/null 2>&1; then
+		fail "$name" "ended by SIG$(kill -l $status), $seconds s" "$log"
 	else
 		fail "$name" "status $status, $seconds s" "$log"
 	fi
@@ -143,11 +157,14 @@ run_one() {
 
 # run_beside SOURCE: in the background; what it prints and counts is taken by take_ended
 run_beside() {
+	local files
+	files=$logs/$(log_name "$1")
+	rm -f "$files.line" "$files.count" # of one that was stopped
 	(
-		trap stop INT TERM
+		trap stop INT TERM HUP
 		passed=0 failed=0 skipped=0
-		run_one "$1" >"$logs/${1##*/}.line"
-		echo "$passed $failed $skipped" >"$logs/${1##*/}.count"
+		run_one "$1" >"$files.line"
+		echo "$passed $failed $skipped" >"$files.count"
 	) &
 	jobs+=("$!:$1")
 }
@@ -163,7 +180,7 @@ take_ended() {
 				still+=("$job")
 				continue
 			fi
-			job=$logs/${job##*/}
+			job=$logs/$(log_name "${job#*:}")
 			cat "$job.line"
 			read -r p f s <"$job.count" || { p=0 f=1 s=0; }
 			passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
@@ -190,7 +207,14 @@ stop_all() {
 	echo "stopped"
 	stop "${jobs[@]%%:*}"
 }
-trap stop_all INT TERM
+trap stop_all INT TERM HUP
+
+# Two runs of one source at a time would write to the same log.
+sources=()
+for source; do
+	[[ " ${sources[*]} " = *" $source "* ]] || sources+=("$source")
+done
+set -- "${sources[@]}"
 
 echo "==== $group"
 for source; do

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
@@ -20,6 +19,7 @@
 #include "drivers/sim.h"
 #include "drivers/units.h"
 #include "recorder/outbox.h"
+#include "tests/scratch.h"
 
 #define NAME "scan"
 
@@ -59,10 +59,9 @@ void kit_open(struct kit *kit, unsigned disk_count)
 {
 	memset(kit, 0, sizeof(*kit));
 	/* in memory: the syncs of the journals are real, and hundreds of recordings wait for them */
-	snprintf(kit->root, sizeof(kit->root), "%s/vsib_kit_XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(kit->root))
-		die(kit->root);
+	if (scratch_make(kit->root, sizeof(kit->root),
+			 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL) < 0)
+		die("no directory for the recording");
 	kit->disk_count = disk_count;
 	for (unsigned i = 0; i < disk_count; i++) {
 		snprintf(kit->paths[i], sizeof(kit->paths[i]), "%s/d%u", kit->root, i);
@@ -131,14 +130,6 @@ bool kit_end(struct kit *kit, int64_t wait_ns, int64_t patience_ns)
 	return is_free;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void kit_close(struct kit *kit)
 {
 	struct session *session = kit->session;
@@ -161,7 +152,7 @@ void kit_close(struct kit *kit)
 	kit->session = NULL;
 	for (unsigned i = 0; i < kit->disk_count; i++)
 		fake_disk_free(&kit->disks[i]);
-	nftw(kit->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(kit->root);
 }
 
 /* ---- reading journals ---- */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include <cmocka.h>
 
 #include "recorder/existing.h"
+#include "tests/scratch.h"
 
 static char folder[64];
 static struct target target;
@@ -25,23 +24,15 @@ static int setup(void **state)
 	char error[TARGET_ERROR_LEN];
 
 	(void)state;
-	strcpy(folder, "/tmp/vsib_existing_XXXXXX");
-	return !mkdtemp(folder) || target_open(&target, folder, error) < 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	return scratch_make(folder, sizeof(folder), NULL) < 0 ||
+	       target_open(&target, folder, error) < 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	target_close(&target);
-	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 static void make(const char *name)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include <cmocka.h>
 
 #include "recorder/journal.h"
+#include "tests/scratch.h"
 
 #define COPIES 3
 
@@ -44,19 +44,10 @@ static void begin(unsigned copies)
 static int setup(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/vsib_journal_XXXXXX");
-	if (!mkdtemp(folder))
+	if (scratch_make(folder, sizeof(folder), NULL) < 0)
 		return -1;
 	dir_fd = open(folder, O_RDONLY | O_DIRECTORY);
 	return dir_fd < 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 static int teardown(void **state)
@@ -65,7 +56,7 @@ static int teardown(void **state)
 	journal_free(journal);
 	journal = NULL;
 	close(dir_fd);
-	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 /* The copy's text, without end of string in @len. */

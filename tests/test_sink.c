@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -22,6 +21,7 @@
 #include "drivers/sim.h"
 #include "recorder/sink.h"
 #include "tests/fake_disk.h"
+#include "tests/scratch.h"
 
 #define ROOM ((size_t)32768)
 
@@ -37,18 +37,10 @@ static int setup(void **state)
 	char error[TARGET_ERROR_LEN];
 
 	(void)state;
-	strcpy(folder, "/tmp/vsib_sink_XXXXXX");
 	data = aligned_alloc(4096, ROOM);
 	fake_disk_init(&disk);
-	return !mkdtemp(folder) || !data || target_open(&target, folder, error) < 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	return scratch_make(folder, sizeof(folder), NULL) < 0 || !data ||
+	       target_open(&target, folder, error) < 0;
 }
 
 static int teardown(void **state)
@@ -59,7 +51,7 @@ static int teardown(void **state)
 	target_close(&target);
 	fake_disk_free(&disk);
 	free(data);
-	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 static void open_sink_in(const char *name_template, uint64_t file_bytes, bool is_direct,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -18,6 +16,7 @@
 #include <cmocka.h>
 
 #include "recorder/target.h"
+#include "tests/scratch.h"
 
 static char folder[64];
 static char error[TARGET_ERROR_LEN];
@@ -25,22 +24,13 @@ static char error[TARGET_ERROR_LEN];
 static int setup(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/vsib_target_XXXXXX");
-	return !mkdtemp(folder);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	return scratch_make(folder, sizeof(folder), NULL);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 static const char *below(const char *name)

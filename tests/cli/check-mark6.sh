@@ -6,6 +6,10 @@
 set -u
 # shellcheck source=tests/rig.sh
 . "${0%/*}/../rig.sh"
+# shellcheck source=tests/record.sh
+. "${0%/*}/../record.sh"
+# shellcheck source=tests/expect.sh
+. "${0%/*}/../expect.sh"
 # shellcheck source=tests/mark6.sh
 . "${0%/*}/../mark6.sh"
 gather=$BIN/vsib-gather check=$BIN/vsib-check

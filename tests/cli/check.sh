@@ -20,14 +20,6 @@ expect() {
 	ended "$wanted" $status vsib-check "$@"
 }
 
-says() {
-	grep -qF -- "$1" "$words" || { show_words; rig_fail "nothing is said of: $1"; }
-}
-
-says_not() {
-	! grep -qF -- "$1" "$words" || { show_words; rig_fail "this should not be said: $1"; }
-}
-
 # reports KEY VALUE: the check before had --json "$report"
 reports() {
 	local got

@@ -6,6 +6,10 @@
 set -u
 # shellcheck source=tests/rig.sh
 . "${0%/*}/../rig.sh"
+# shellcheck source=tests/record.sh
+. "${0%/*}/../record.sh"
+# shellcheck source=tests/expect.sh
+. "${0%/*}/../expect.sh"
 # shellcheck source=tests/mark6.sh
 . "${0%/*}/../mark6.sh"
 gather=$BIN/vsib-gather
@@ -19,9 +23,9 @@ says "9 pieces"
 rm out
 expect 0 "$gather" d2/scan -o out d1
 same stream out
-"$gather" d1/scan.vdif d2/scan.vdif 2>err | cmp - stream || rig_fail "by their paths"
-"$gather" anything d1/scan.vdif d2/scan.vdif 2>err | cmp - stream || rig_fail "by a name and their paths"
-"$gather" d1/scan d2 d1/scan.vdif d2/scan.vdif d1 2>err | cmp - stream || rig_fail "named twice"
+"$gather" d1/scan.vdif d2/scan.vdif 2>"$words" | cmp - stream || rig_fail "by their paths"
+"$gather" anything d1/scan.vdif d2/scan.vdif 2>"$words" | cmp - stream || rig_fail "by a name and their paths"
+"$gather" d1/scan d2 d1/scan.vdif d2/scan.vdif d1 2>"$words" | cmp - stream || rig_fail "named twice"
 says_not "more than once"
 
 # by its content, not by its name, and a plain file of such a name is none
@@ -29,7 +33,7 @@ mv d1/scan.vdif d1/scan
 mv d2/scan.vdif d2/scan.m5b
 cp stream d2/scan.vdif
 : >d1/scan.mark6
-"$gather" scan d1 d2 2>err | cmp - stream || rig_fail "by other names"
+"$gather" scan d1 d2 2>"$words" | cmp - stream || rig_fail "by other names"
 says "d2/scan.vdif: no Mark6 file"
 says "d1/scan.mark6: nothing was written to it"
 expect 66 "$gather" scan -o out2 d1 d2/scan.vdif

@@ -5,28 +5,12 @@
 set -u
 # shellcheck source=tests/rig.sh
 . "${0%/*}/../rig.sh"
+# shellcheck source=tests/record.sh
+. "${0%/*}/../record.sh"
+# shellcheck source=tests/expect.sh
+. "${0%/*}/../expect.sh"
 gather=$BIN/vsib-gather
 cd "$RIG" || exit 1
-
-# expect STATUS COMMAND...: its words go to the file err
-expect() {
-	local wanted=$1 status=0
-	shift
-	"$@" 2>err || status=$?
-	[ "$status" -eq "$wanted" ] || { cat err; rig_fail "status $status instead of $wanted: $*"; }
-}
-
-says() {
-	grep -qF -- "$1" err || { cat err; rig_fail "nothing is said of: $1"; }
-}
-
-says_not() {
-	! grep -qF -- "$1" err || { cat err; rig_fail "this should not be said: $1"; }
-}
-
-same() {
-	cmp "$1" "$2" || rig_fail "$1 and $2 differ"
-}
 
 # ---- a recording by hand: six chunks of 100000 bytes on two targets ---------------------------------
 
@@ -78,7 +62,7 @@ expect 0 "$gather" d1/scan/scan.vsib.jsonl >out3
 same stream out3
 expect 0 "$gather" -o - -- d1/scan/ >out4
 same stream out4
-"$gather" d1/scan 2>err | cmp - stream || rig_fail "the pipe carries something else"
+"$gather" d1/scan 2>"$words" | cmp - stream || rig_fail "the pipe carries something else"
 
 expect 0 "$gather" --list d1/scan >list
 [ "$(wc -l <list)" -eq 6 ] || rig_fail "--list has not six lines"
@@ -106,7 +90,7 @@ expect 73 "$gather" d1/scan --force -o d2/scan/scan.vsib.jsonl
 expect 2 "$gather" d1/scan -o /dev/full
 says "/dev/full is partial: 0 of 600000 bytes"
 expect 0 "$gather" d1/scan -o /dev/null
-(trap '' PIPE; "$gather" d1/scan 2>err; echo $? >status) | true
+(trap '' PIPE; "$gather" d1/scan 2>"$words"; echo $? >status) | true
 [ "$(cat status)" -eq 2 ] || rig_fail "a closed pipe: status $(cat status)"
 says "the stream is partial"
 
@@ -114,7 +98,7 @@ mkfifo fifo
 # shellcheck disable=SC2217 # it only has to hold the FIFO open
 sleep 30 <fifo &
 sleeper=$!
-"$gather" d1/scan -o fifo 2>err &
+"$gather" d1/scan -o fifo 2>"$words" &
 child=$!
 for try in 1 2 3 4 5 6 7 8 9; do
 	sleep 0.2
@@ -195,7 +179,7 @@ build < <(
 	end 2000
 )
 expect 1 "$gather" d1/scan -o gap8
-[ "$(grep -c 'gap at' err)" -eq 20 ] || rig_fail "not 20 gaps are listed"
+[ "$(grep -c 'gap at' "$words")" -eq 20 ] || rig_fail "not 20 gaps are listed"
 says "more gaps"
 says "100 gaps"
 
