@@ -124,8 +124,7 @@ static int take_settings(struct fake *fake, char *text)
 		if (take_setting(fake, item, equals + 1))
 			return -EINVAL;
 	}
-	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs ||
-	    !fake->read_max)
+	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs || !fake->read_max)
 		return -EINVAL;
 	return 0;
 }
@@ -275,8 +274,7 @@ static void halt_at_descriptor(struct fake *fake)
 
 static bool is_done(struct fake *fake)
 {
-	bool has_clock =
-		fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
+	bool has_clock = fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
 
 	return fake->reports_done && has_clock && fake->halted_ns <= fake_monotonic_ns(fake);
 }

@@ -137,8 +137,7 @@ static ssize_t read_regular(struct source *source, void *buf, size_t len, int64_
 
 	if (len > FILE_READ_MAX)
 		len = FILE_READ_MAX;
-	len = pace_wait(&file->pace, file->position, len, 0, deadline_ns,
-			&source->stats.wait_count);
+	len = pace_wait(&file->pace, file->position, len, 0, deadline_ns, &source->stats.wait_count);
 	if (!len)
 		return SOURCE_NOT_YET;
 	got = read_some(source, file->fd, buf, len);
@@ -205,8 +204,7 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 		int events = pace_poll(file->fd, 0, &source->is_interrupted);
 
 		if (!events) {
-			atomic_fetch_add_explicit(&source->stats.wait_count, 1,
-						  memory_order_relaxed);
+			atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
 			events = pace_poll(file->fd, deadline_ns, &source->is_interrupted);
 		}
 		if (!events)

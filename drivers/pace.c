@@ -95,8 +95,7 @@ int64_t pace_time_of(const struct pace *pace, uint64_t position, int64_t now_ns)
 }
 
 /* What is worth waking up for. */
-static uint64_t lump_bytes(const struct pace *pace, uint64_t position, uint64_t len,
-			   uint64_t lump_max)
+static uint64_t lump_bytes(const struct pace *pace, uint64_t position, uint64_t len, uint64_t lump_max)
 {
 	uint64_t lump = units_bytes_at(pace->rate_bps, LUMP_NS);
 
@@ -104,8 +103,7 @@ static uint64_t lump_bytes(const struct pace *pace, uint64_t position, uint64_t 
 		return 1;
 	if (lump < LUMP_MIN_BYTES)
 		lump = LUMP_MIN_BYTES;
-	if (pace->burst_bytes >=
-	    lump) /* the bursts are lumps already: take what is left of one at once */
+	if (pace->burst_bytes >= lump) /* the bursts are lumps already: take what is left of one at once */
 		return 1;
 	if (lump_max && lump > lump_max)
 		lump = lump_max;
@@ -160,8 +158,7 @@ bool pace_wait_utc(int64_t utc_ns, const _Atomic bool *is_interrupted)
 		if (left <= 0)
 			return true;
 		/* in slices: the wall clock may be stepped under us */
-		pace_sleep_until(units_monotonic_ns() + smaller(left, PACE_SLICE_NS),
-				 is_interrupted);
+		pace_sleep_until(units_monotonic_ns() + smaller(left, PACE_SLICE_NS), is_interrupted);
 	}
 }
 

@@ -24,7 +24,7 @@ struct source;
 
 /* When each byte of a stream becomes visible. Zero = not used, except for end. */
 struct pace {
-	uint64_t rate_bps; /* 0 = as fast as it is asked for */
+	uint64_t rate_bps;    /* 0 = as fast as it is asked for */
 	uint64_t burst_bytes; /* bytes come in lumps of this size, at the same mean rate */
 	uint64_t end; /* where the stream ends; its last lump may be short; UINT64_MAX = none */
 	int64_t stall_at_ns;   /* from this moment after the start nothing comes ... */

@@ -123,8 +123,7 @@ static int check_keys(struct source *source)
 	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail)) {
 		/* the key was cut off at '=', so the value's length counts apart */
 		if (strlen(detail.key) + strlen(detail.value) + 2 >= sizeof(buf))
-			return source_fail(source, EINVAL, "the detail %.40s is too long",
-					   detail.key);
+			return source_fail(source, EINVAL, "the detail %.40s is too long", detail.key);
 		if (!is_in_list(keys, detail.key))
 			return source_fail(source, EINVAL, "unknown detail \"%s\"; %s knows %s%s",
 					   detail.key, source->ops->prefix, keys ? "" : "none",
@@ -277,8 +276,7 @@ static ssize_t check_result(struct source *source, ssize_t got, size_t len)
 {
 	if (got > 0 && (size_t)got > len)
 		return source_fail(source, EIO,
-				   "the device returned %zd bytes when %zu were asked for", got,
-				   len);
+				   "the device returned %zd bytes when %zu were asked for", got, len);
 	if (got >= 0 || got == SOURCE_NOT_YET)
 		return got;
 	if (got == -EINTR)
@@ -323,8 +321,7 @@ static int check_value(struct source *source, const struct source_detail *detail
 		       const char *expected)
 {
 	if (ret == -ERANGE)
-		return source_fail(source, ERANGE, "%s=%s is too large", detail->key,
-				   detail->value);
+		return source_fail(source, ERANGE, "%s=%s is too large", detail->key, detail->value);
 	if (ret)
 		return source_fail(source, EINVAL, "%s=%s: expected %s", detail->key, detail->value,
 				   expected);

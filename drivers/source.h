@@ -24,46 +24,46 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SOURCE_ERROR_LEN  512
-#define SOURCE_DETAIL_LEN 256   /* longest "key=value" */
+#define SOURCE_ERROR_LEN 512
+#define SOURCE_DETAIL_LEN 256 /* longest "key=value" */
 
 /* source_read() results besides a byte count; no errno of a device has these values */
-#define SOURCE_END     0        /* the stream is over, nothing more will come */
-#define SOURCE_NOT_YET (-11)    /* -EAGAIN: no data until the deadline, or interrupted; ask again */
+#define SOURCE_END 0         /* the stream is over, nothing more will come */
+#define SOURCE_NOT_YET (-11) /* -EAGAIN: no data until the deadline, or interrupted; ask again */
 
 struct source;
 
 /* What source_read() says besides the bytes. */
 struct source_mark {
-	uint64_t lost_bytes;    /* bytes of the stream lost just before this data; 0 = none */
-	int64_t utc_ns;         /* time of the first byte when the data tell it; 0 = not known */
-	bool is_estimated;      /* lost_bytes was concluded from the clock, not counted by the device */
+	uint64_t lost_bytes; /* bytes of the stream lost just before this data; 0 = none */
+	int64_t utc_ns;      /* time of the first byte when the data tell it; 0 = not known */
+	bool is_estimated; /* lost_bytes was concluded from the clock, not counted by the device */
 };
 
 struct source_config {
-	uint64_t rate_bps;      /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
-	int64_t start_utc_ns;   /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
-	uint64_t start_offset;  /* reserved positions before the stream's first byte; 0 */
+	uint64_t rate_bps; /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
+	int64_t start_utc_ns; /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
+	uint64_t start_offset; /* reserved positions before the stream's first byte; 0 */
 };
 
 /* Any thread reads, the reader thread writes (relaxed). */
 struct source_stats {
-	_Atomic uint64_t received_bytes;  /* delivered by source_read() */
-	_Atomic uint64_t lost_bytes;      /* sum of mark.lost_bytes */
+	_Atomic uint64_t received_bytes; /* delivered by source_read() */
+	_Atomic uint64_t lost_bytes;     /* sum of mark.lost_bytes */
 	_Atomic uint64_t estimated_bytes; /* the part of lost_bytes that was concluded from the clock */
-	_Atomic uint64_t device_fill_bytes;      /* fill of the device's own ring at the last turn */
-	_Atomic uint64_t device_fill_max_bytes;  /* highest fill of it seen in this run */
-	_Atomic uint64_t device_ring_bytes;      /* size of the device's own ring; 0 = none or unknown */
-	_Atomic uint64_t wait_count;      /* turns in which the device had nothing yet ("usleeps") */
-	_Atomic uint64_t marker_count;    /* 1PPS markers seen where they belong */
-	_Atomic uint64_t marker_missing_count;   /* 1PPS markers absent where they belong */
+	_Atomic uint64_t device_fill_bytes;     /* fill of the device's own ring at the last turn */
+	_Atomic uint64_t device_fill_max_bytes; /* highest fill of it seen in this run */
+	_Atomic uint64_t device_ring_bytes; /* size of the device's own ring; 0 = none or unknown */
+	_Atomic uint64_t wait_count;   /* turns in which the device had nothing yet ("usleeps") */
+	_Atomic uint64_t marker_count; /* 1PPS markers seen where they belong */
+	_Atomic uint64_t marker_missing_count; /* 1PPS markers absent where they belong */
 };
 
 struct source_ops {
-	const char *prefix;     /* "sim:", "-" ... what the name begins with */
-	const char *summary;    /* one line for --help: "sim:[,rate=..]  the simulator ..." */
-	const char *keys;       /* the details it knows: "rate seed"; others are refused before open; NULL = none */
-	bool takes_path;        /* a path must follow the prefix; false: what follows are details at once */
+	const char *prefix;  /* "sim:", "-" ... what the name begins with */
+	const char *summary; /* one line for --help: "sim:[,rate=..]  the simulator ..." */
+	const char *keys; /* the details it knows: "rate seed"; others are refused before open; NULL = none */
+	bool takes_path; /* a path must follow the prefix; false: what follows are details at once */
 	/* what follows may be NULL except read; close is called when state is set, also after a failed open */
 	int (*open)(struct source *source, const struct source_config *config);
 	int (*start)(struct source *source);
@@ -75,23 +75,23 @@ struct source_ops {
 
 struct source {
 	const struct source_ops *ops;
-	void *state;            /* the driver's own, allocated by open, freed by close */
-	char *name;             /* as given on the command line */
-	char *path;             /* the part between prefix and details, ",," undone; never NULL */
-	char *details;          /* the rest, "key=value,key=value"; never NULL */
-	char error[SOURCE_ERROR_LEN];   /* the last error as a sentence */
-	char note[SOURCE_ERROR_LEN];    /* what the user should know from the last open, start, read or stop; "" = nothing */
+	void *state;   /* the driver's own, allocated by open, freed by close */
+	char *name;    /* as given on the command line */
+	char *path;    /* the part between prefix and details, ",," undone; never NULL */
+	char *details; /* the rest, "key=value,key=value"; never NULL */
+	char error[SOURCE_ERROR_LEN]; /* the last error as a sentence */
+	char note[SOURCE_ERROR_LEN]; /* what the user should know from the last open, start, read or stop; "" = nothing */
 	struct source_stats stats;
-	uint64_t rate_bps;      /* rate of the stream when known (given or from mode and clock); 0 = unknown */
-	bool can_wait;          /* true: never loses when it is read late (file, FIFO, sim without rate) */
-	bool is_paced_by_us;    /* true: -r paces it (sim, file); false: -r is only a check */
-	uint32_t word_bytes;    /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
-	size_t frame_bytes;     /* frame length when known, else 0: blocks become multiples of it */
-	dev_t device;           /* st_rdev of a character device, else 0: finds its NUMA node */
-	int64_t start_utc_ns;   /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
+	uint64_t rate_bps; /* rate of the stream when known (given or from mode and clock); 0 = unknown */
+	bool can_wait; /* true: never loses when it is read late (file, FIFO, sim without rate) */
+	bool is_paced_by_us; /* true: -r paces it (sim, file); false: -r is only a check */
+	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
+	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
+	dev_t device;        /* st_rdev of a character device, else 0: finds its NUMA node */
+	int64_t start_utc_ns; /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
 				   it, with a note, when the first sample comes a second early or late */
-	bool is_started;        /* between start and stop; reader thread */
-	_Atomic bool is_interrupted;    /* set by source_interrupt() */
+	bool is_started;             /* between start and stop; reader thread */
+	_Atomic bool is_interrupted; /* set by source_interrupt() */
 };
 
 /**
@@ -154,7 +154,10 @@ void source_interrupt(struct source *source);
 
 /* ---- for drivers ---- */
 
-struct source_detail { const char *key; const char *value; };
+struct source_detail {
+	const char *key;
+	const char *value;
+};
 
 /**
  * source_next_detail() - walks source->details, "key=value" by "key=value"
@@ -188,10 +191,10 @@ int source_fail(struct source *source, int error, const char *format, ...)
 /** source_table() - the drivers, NULL terminated, for --help */
 const struct source_ops *const *source_table(void);
 
-extern const struct source_ops source_sim;      /* sim.c */
-extern const struct source_ops source_file;     /* file.c */
-extern const struct source_ops source_stdin;    /* file.c */
-extern const struct source_ops source_dev;      /* dev.c */
-extern const struct source_ops source_vsib;     /* vsib.c */
+extern const struct source_ops source_sim;   /* sim.c */
+extern const struct source_ops source_file;  /* file.c */
+extern const struct source_ops source_stdin; /* file.c */
+extern const struct source_ops source_dev;   /* dev.c */
+extern const struct source_ops source_vsib;  /* vsib.c */
 
 #endif

@@ -114,8 +114,7 @@ static const struct unit *take_unit(const char **text, const struct unit *units)
  * number x factor. A rest that is no whole is rounded when asked for, else refused. The two halves
  * are multiplied apart, so that each stays below 128 bits: factor is below 2^64.
  */
-static int scale_number(const struct number *number, uint64_t factor, bool is_rounded,
-			uint64_t *value)
+static int scale_number(const struct number *number, uint64_t factor, bool is_rounded, uint64_t *value)
 {
 	units_wide fraction = (units_wide)number->fraction * factor;
 	units_wide sum;
@@ -427,8 +426,7 @@ static bool print_three_digits(char *buf, uint64_t value, uint64_t unit, const c
 		if (scaled >= 1000)
 			continue;
 		if (fraction)
-			snprintf(buf, UNITS_TEXT_LEN, "%u.%0*u %s", whole, decimals, fraction,
-				 name);
+			snprintf(buf, UNITS_TEXT_LEN, "%u.%0*u %s", whole, decimals, fraction, name);
 		else
 			snprintf(buf, UNITS_TEXT_LEN, "%u %s", whole, name);
 		return true;

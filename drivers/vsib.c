@@ -155,8 +155,7 @@ static int take_detail(struct source *source, struct vsib *vsib, const struct so
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!strcmp(detail->key, numbers[i].key))
-			return source_detail_count(source, detail, numbers[i].number,
-						   numbers[i].max);
+			return source_detail_count(source, detail, numbers[i].number, numbers[i].max);
 	if (!strcmp(detail->key, "bigbuf"))
 		return source_detail_bytes(source, detail, &vsib->ring_bytes);
 	if (source_detail_frequency(source, detail, &vsib->clock_hz))
@@ -182,8 +181,8 @@ static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps
 		vsib->clocked_bps = bits * vsib->clock_hz;
 		vsib->divisor = vsib->skip + 1;
 		by_clock = vsib->clocked_bps / vsib->divisor;
-		if (given_bps && (given_bps > by_clock + by_clock / 100 ||
-				  given_bps < by_clock - by_clock / 100))
+		if (given_bps &&
+		    (given_bps > by_clock + by_clock / 100 || given_bps < by_clock - by_clock / 100))
 			return source_fail(
 				source, EINVAL,
 				"mode, clock and skip make %llu bit/s, -r says %llu; leave one out or correct it",
@@ -191,9 +190,8 @@ static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps
 	}
 	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
 	if (!vsib->clocked_bps)
-		source_note(
-			source,
-			"the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
+		source_note(source,
+			    "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
 	return 0;
 }
 
@@ -210,9 +208,8 @@ static void set_marks(struct source *source, struct vsib *vsib)
 	if (!marks->second_bytes || marks->second_bytes % marks->sample_bytes) {
 		marks->second_bytes = 0;
 		source_note(source, "the 1PPS markers are not checked: %s",
-			    vsib->clocked_bps ?
-				    "a second is no whole number of samples at this rate" :
-				    "the rate isn't known");
+			    vsib->clocked_bps ? "a second is no whole number of samples at this rate" :
+						"the rate isn't known");
 	}
 }
 
@@ -245,19 +242,16 @@ static void find_ring(struct source *source, struct vsib *vsib)
 	if (!ask(vsib, BOARD_GET_BIGBUF_SIZE, &told) && told && told <= RING_BYTES_MAX) {
 		vsib->ring_bytes = told;
 		if (given && given != told)
-			source_note(
-				source,
-				"bigbuf=%llu is not used: the driver says its ring has %lu bytes",
-				(unsigned long long)given, told);
+			source_note(source,
+				    "bigbuf=%llu is not used: the driver says its ring has %lu bytes",
+				    (unsigned long long)given, told);
 	} else if (!given) {
 		vsib->ring_bytes = USUAL_RING_BYTES;
-		source_note(
-			source,
-			"the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
-			(unsigned long long)USUAL_RING_BYTES);
+		source_note(source,
+			    "the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
+			    (unsigned long long)USUAL_RING_BYTES);
 	}
-	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes,
-			      memory_order_relaxed);
+	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes, memory_order_relaxed);
 }
 
 /* The device number leads to the board's NUMA node. */
@@ -336,10 +330,9 @@ static int wait_for_window(struct source *source, struct vsib *vsib, int64_t *se
 		if (wanted && now > wanted - RUN_LATEST_NS) {
 			char text[UNITS_UTC_LEN];
 
-			source_note(
-				source,
-				"it is too late for a start at %s; starting at the next full second",
-				units_format_utc(text, wanted));
+			source_note(source,
+				    "it is too late for a start at %s; starting at the next full second",
+				    units_format_utc(text, wanted));
 			vsib->wanted_start_utc_ns = 0;
 			continue;
 		}
@@ -379,8 +372,7 @@ static int vsib_start(struct source *source)
 		if (!ret)
 			ret = control(vsib, BOARD_SET_MODE, command);
 		if (ret && ret != -EINTR)
-			return source_fail(source, -ret, "cannot start the board: %s",
-					   strerror(-ret));
+			return source_fail(source, -ret, "cannot start the board: %s", strerror(-ret));
 		if (ret)
 			return ret;
 		left = second - vsib->ops->realtime_ns(vsib->board);
@@ -443,10 +435,9 @@ static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_
 	rest = change - ring_count * ring;
 	if (change > ring / 4 && (rest > ring / 4 || rest < -ring / 4)) {
 		if (may_note(vsib))
-			source_note(
-				source,
-				"%lld bytes fewer than the clock makes, and no whole number of rings: was the VSI clock away?",
-				(long long)change);
+			source_note(source,
+				    "%lld bytes fewer than the clock makes, and no whole number of rings: was the VSI clock away?",
+				    (long long)change);
 		ring_count = 0;
 	}
 	if (ring_count)
@@ -491,15 +482,13 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 		vsib->has_fill = false;
 		vsib->look_ns = now_ns(vsib);
 		if (ret)
-			source_note(
-				source,
-				"the driver doesn't tell its ring's fill (%s): losses cannot be found out",
-				strerror(-ret));
+			source_note(source,
+				    "the driver doesn't tell its ring's fill (%s): losses cannot be found out",
+				    strerror(-ret));
 		else
-			source_note(
-				source,
-				"%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
-				free_bytes, (unsigned long long)vsib->ring_bytes);
+			source_note(source,
+				    "%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
+				    free_bytes, (unsigned long long)vsib->ring_bytes);
 		return;
 	}
 	/* 0 is empty or full, and a full ring reads as empty too: its content is lost to us */
@@ -595,11 +584,10 @@ static uint64_t judge_marker(struct source *source, struct vsib *vsib, const uns
 		/* twice at the same wrong place is no chance any more */
 		missing = marks->shift;
 		marks->shift = 0;
-		source_note(
-			source,
-			"1PPS markers come %llu samples early: so many were lost, noticed at second %llu",
-			(unsigned long long)(missing / marks->sample_bytes),
-			(unsigned long long)(marks->next / marks->second_bytes));
+		source_note(source,
+			    "1PPS markers come %llu samples early: so many were lost, noticed at second %llu",
+			    (unsigned long long)(missing / marks->sample_bytes),
+			    (unsigned long long)(marks->next / marks->second_bytes));
 		lose(vsib, missing);
 		return missing;
 	}
@@ -658,17 +646,15 @@ static void check_first(struct source *source, struct vsib *vsib, int64_t last_l
 	vsib->start_ns += second_count * SECOND;
 	source->start_utc_ns += second_count * SECOND;
 	vsib->deficit_bytes = 0;
-	source_note(
-		source,
-		"the first sample came %lld s %s than planned: start time corrected; are 1PPS and wall clock right?",
-		(long long)(second_count < 0 ? -second_count : second_count),
-		second_count < 0 ? "earlier" : "later");
+	source_note(source,
+		    "the first sample came %lld s %s than planned: start time corrected; are 1PPS and wall clock right?",
+		    (long long)(second_count < 0 ? -second_count : second_count),
+		    second_count < 0 ? "earlier" : "later");
 }
 
 static void note_silence(struct source *source, struct vsib *vsib)
 {
-	if (vsib->has_samples || vsib->has_told_silence ||
-	    now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
+	if (vsib->has_samples || vsib->has_told_silence || now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
 		return;
 	vsib->has_told_silence = true;
 	source_note(source, "no sample since the start second; are 1PPS and VSI clock connected?");
@@ -722,8 +708,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 		look_at_ring(source, vsib);
 		got = vsib->ops->read(vsib->board, buf, len);
 		if (got > 0) {
-			if ((size_t)got >
-			    len) /* refused by source_read(); don't look at what isn't there */
+			if ((size_t)got > len) /* refused by source_read(); don't look at what isn't there */
 				return got;
 			if (!vsib->has_samples)
 				check_first(source, vsib, last_look_ns);
@@ -753,8 +738,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 
 const struct source_ops source_vsib = {
 	.prefix = "vsib:",
-	.summary =
-		"vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
+	.summary = "vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
 	.keys = "mode skip clock embed giga bigbuf",
 	.takes_path = true,
 	.open = vsib_open,

@@ -75,6 +75,7 @@ bool account_check(const struct account *account, const struct account_sum *sum,
 		 "the account doesn't close: received %" PRIu64 ", but written %" PRIu64
 		 " + overflow %" PRIu64 " + disk %" PRIu64 " + discarded %" PRIu64
 		 " + aborted %" PRIu64 "; this is a fault of the recorder",
-		 received, sum->written_bytes, overflow, sum->disk_bytes, discarded, sum->aborted_bytes);
+		 received, sum->written_bytes, overflow, sum->disk_bytes, discarded,
+		 sum->aborted_bytes);
 	return false;
 }

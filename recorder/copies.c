@@ -99,8 +99,8 @@ static uint64_t tell_common(const struct set *set, struct stretch with, copies_t
 {
 	uint64_t common = 0;
 
-	for (size_t i = find(set, with.begin);
-	     i < set->count && set->stretches[i].begin < with.end; i++) {
+	for (size_t i = find(set, with.begin); i < set->count && set->stretches[i].begin < with.end;
+	     i++) {
 		struct stretch piece = set->stretches[i];
 
 		piece.begin = piece.begin > with.begin ? piece.begin : with.begin;

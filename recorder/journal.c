@@ -221,9 +221,10 @@ void journal_end(struct journal *journal, json_t *line)
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment)
 {
 	char utc[UNITS_UTC_LEN], sum[17];
-	json_t *line = json_pack("{ss si ss sI sI}", "type", segment->is_parity ? "parity" : "segment",
-				 "target", (int)segment->target, "file", segment->file, "file_offset",
-				 (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes);
+	json_t *line =
+		json_pack("{ss si ss sI sI}", "type", segment->is_parity ? "parity" : "segment",
+			  "target", (int)segment->target, "file", segment->file, "file_offset",
+			  (json_int_t)segment->file_offset, "bytes", (json_int_t)segment->bytes);
 
 	if (line && !segment->is_parity)
 		json_object_set_new(line, "stream_offset",

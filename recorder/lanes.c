@@ -12,7 +12,8 @@
 #include "recorder/packets.h"
 #include "recorder/sum.h"
 
-#define FIRST_RUNS 3 /* so many fit when one is begun in two copies: itself, one being written, one being filled */
+#define FIRST_RUNS \
+	3 /* so many fit when one is begun in two copies: itself, one being written, one being filled */
 
 struct lane {
 	struct sum sum;
@@ -40,8 +41,8 @@ struct lanes {
 	uint32_t block_count; /* put, in the order of the stream */
 	struct lane *parity;  /* the one behind them; NULL = none */
 	uint64_t row;         /* parity: the unit that each lane gets once, */
-	bool is_row_begun;    /* and what there is of it so far is in parity->block, if that could be had */
-	bool is_short;          /* of room: the last file has no second copy */
+	bool is_row_begun; /* and what there is of it so far is in parity->block, if that could be had */
+	bool is_short; /* of room: the last file has no second copy */
 	struct lane lanes[];
 };
 
@@ -152,8 +153,9 @@ static void choose_second(struct lanes *lanes, struct lane *lane)
 	lane->has_second = !is_short;
 	lane->second_disk = is_short ? RING_NONE : choose_second_disk(session, lane->disk);
 	if (is_short && !lanes->is_short)
-		session_event(session, "copies-wait", -1,
-			      "the ring is nearly full of what waits for its second copy: what comes now gets one copy only");
+		session_event(
+			session, "copies-wait", -1,
+			"the ring is nearly full of what waits for its second copy: what comes now gets one copy only");
 	lanes->is_short = is_short;
 }
 
@@ -350,8 +352,7 @@ static void begin_run(struct session *session, const struct lane *lane, bool is_
 	struct block_label *label = ring_label(session->ring, lane->block);
 
 	/* relaxed: before the put, which releases it; has_stream_ended comes behind all of them */
-	atomic_fetch_add_explicit(&session->run_count, lane->has_second ? 2 : 1,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&session->run_count, lane->has_second ? 2 : 1, memory_order_relaxed);
 	atomic_store_explicit(&label->holders[0], lane->disk, memory_order_relaxed);
 	atomic_store_explicit(&label->holders[1], lane->second_disk, memory_order_relaxed);
 	ring_put(session->ring, lane->disk, lane->block, lane->fill, is_last);

@@ -32,8 +32,9 @@
 #define LAYOUT_SECOND (UINT64_C(1) << 63) /* in a file's number: of the second copy */
 #define LAYOUT_PARITY (UINT64_C(1) << 62) /* in a file's number: of the parity */
 #define LAYOUT_OTHER (LAYOUT_SECOND | LAYOUT_PARITY)
-#define LAYOUT_COPY_SUFFIX "-copy"        /* its recording's name ends so */
-#define LAYOUT_PARITY_SUFFIX ".parity" /* stands between a recording's name and the parity file's number */
+#define LAYOUT_COPY_SUFFIX "-copy" /* its recording's name ends so */
+#define LAYOUT_PARITY_SUFFIX \
+	".parity" /* stands between a recording's name and the parity file's number */
 
 enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6 };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };

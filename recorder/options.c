@@ -654,9 +654,9 @@ void options_complete(struct options *options)
 	options->session.target_count = options->target_count;
 	options->session.is_ring_default = !options->is_ring_given;
 	if (!options->is_layout_given)
-		options->session.layout =
-			options->target_count > 1 && !options->session.use_parity ? LAYOUT_VBS :
-										    LAYOUT_RAW;
+		options->session.layout = options->target_count > 1 && !options->session.use_parity ?
+						  LAYOUT_VBS :
+						  LAYOUT_RAW;
 }
 
 void options_free(struct options *options)

@@ -219,9 +219,10 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 	    units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
 		add(line, ", full in %s at this rate",
-		    units_format_time(time_text, units_time_for(disk->target.free_bytes /
-									sharers(session, &disk->target),
-								(uint64_t)((double)rate / stream_disks(session)) + 1)));
+		    units_format_time(
+			    time_text,
+			    units_time_for(disk->target.free_bytes / sharers(session, &disk->target),
+					   (uint64_t)((double)rate / stream_disks(session)) + 1)));
 	add(line, "\n");
 }
 

@@ -13,7 +13,7 @@
 
 #define TURN_NS \
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
-#define DEVICE_NS INT64_C(3000000000) /* to take what a device still holds after its stop */
+#define DEVICE_NS INT64_C(3000000000)  /* to take what a device still holds after its stop */
 #define NEAR_BYTES (UINT64_C(8) << 20) /* stays in a core's share of the last cache */
 #define NEAR_BLOCKS 4 /* at least: being written, and ready behind them, whatever their size */
 #define NEAR_NS INT64_C(100000000)
@@ -122,8 +122,7 @@ static bool may_go_on(struct reader *r)
 		return false;
 	}
 	/* a block that has been begun has its room */
-	if (lanes_is_between_blocks(r->lanes) &&
-	    !room_is_left(session, lanes_unput_runs(r->lanes))) {
+	if (lanes_is_between_blocks(r->lanes) && !room_is_left(session, lanes_unput_runs(r->lanes))) {
 		room_tell(session);
 		session_stop(session, STOP_DISKS_FULL);
 		return false;

@@ -103,7 +103,8 @@ static void text_protection(FILE *out, const struct session *session)
 	if (session_single_bytes(session))
 		fprintf(out, "; %" PRIu64 " bytes have one copy only", session_single_bytes(session));
 	if (session_unprotected_bytes(session))
-		fprintf(out, "; %" PRIu64 " bytes are not protected", session_unprotected_bytes(session));
+		fprintf(out, "; %" PRIu64 " bytes are not protected",
+			session_unprotected_bytes(session));
 	fputc('\n', out);
 }
 

@@ -94,8 +94,8 @@ static bool sum_space(const struct disk *first, struct outbox_space *sum, uint64
 		*turns += turn;
 		sum->least += atomic_load_explicit(&disk->space_bytes, memory_order_relaxed);
 		sum->most += atomic_load_explicit(&disk->space_most_bytes, memory_order_relaxed);
-		sum->is_changing = sum->is_changing ||
-				   atomic_load_explicit(&disk->is_space_changing, memory_order_relaxed);
+		sum->is_changing = sum->is_changing || atomic_load_explicit(&disk->is_space_changing,
+									    memory_order_relaxed);
 	}
 	return true;
 }

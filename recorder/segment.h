@@ -36,8 +36,8 @@ struct segment {
 	uint64_t file_offset; /* in this file */
 	uint64_t bytes;
 	uint64_t stream_offset;
-	uint64_t xxh3;  /* 0 without checksums */
-	int64_t utc_ns; /* of the first byte */
+	uint64_t xxh3;   /* 0 without checksums */
+	int64_t utc_ns;  /* of the first byte */
 	uint64_t row_at; /* see struct block_label; goes on as the stream does */
 	enum segment_sum sum;
 };

@@ -61,7 +61,7 @@ static int open_source(struct session *session, struct refusal *refusal)
 	if (ret == 0)
 		return 0;
 	return session_refuse(refusal, status_for_source(ret), ret, "%s",
-		      session->source ? session->source->error : "no memory for the source");
+			      session->source ? session->source->error : "no memory for the source");
 }
 
 static int open_targets(struct session *session, struct refusal *refusal)
@@ -78,12 +78,14 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		disk->number = i;
 		ret = target_open(&disk->target, config->targets[i], error);
 		if (ret < 0)
-			return session_refuse(refusal, session_status_for_target(ret), ret, "%s", error);
+			return session_refuse(refusal, session_status_for_target(ret), ret, "%s",
+					      error);
 		session->disk_count = i + 1;
 		if (config->is_index_per_target && disk->target.kind != TARGET_DIRECTORY)
-			return session_refuse(refusal, EX_USAGE, -EINVAL,
-				      "a directory is wanted, and '%s' means something else; ./%s is the directory of that name",
-				      config->targets[i], config->targets[i]);
+			return session_refuse(
+				refusal, EX_USAGE, -EINVAL,
+				"a directory is wanted, and '%s' means something else; ./%s is the directory of that name",
+				config->targets[i], config->targets[i]);
 		disk->total_bytes = disk->target.total_bytes;
 		atomic_init(&disk->free_bytes, disk->target.free_bytes);
 		atomic_init(&disk->capacity_bytes, ROOM_UNKNOWN);
@@ -199,9 +201,10 @@ static int check_run_room(struct session *session, struct refusal *refusal)
 	if (free_bytes >= run_bytes)
 		return 0;
 	return session_refuse(refusal, EX_CANTCREAT, -ENOSPC,
-		      "no target has room for a piece of %" PRIu64 " bytes: the largest is %" PRIu64
-		      " bytes free; a smaller --chunk or --ring makes smaller pieces",
-		      run_bytes, free_bytes);
+			      "no target has room for a piece of %" PRIu64
+			      " bytes: the largest is %" PRIu64
+			      " bytes free; a smaller --chunk or --ring makes smaller pieces",
+			      run_bytes, free_bytes);
 }
 
 /* A disk that is full already; with --force its old recording may be what fills it. */
@@ -213,10 +216,10 @@ static int check_room(struct session *session, struct refusal *refusal)
 		if (target->free_bytes >= session->plan.block_bytes)
 			continue;
 		return session_refuse(refusal, EX_CANTCREAT, -ENOSPC,
-			      "target %s: %s: %" PRIu64
-			      " bytes are free, not even a block of %" PRIu64 " bytes",
-			      target->path, strerror(ENOSPC), target->free_bytes,
-			      session->plan.block_bytes);
+				      "target %s: %s: %" PRIu64
+				      " bytes are free, not even a block of %" PRIu64 " bytes",
+				      target->path, strerror(ENOSPC), target->free_bytes,
+				      session->plan.block_bytes);
 	}
 	return session->config.use_force ? 0 : check_run_room(session, refusal);
 }
@@ -226,13 +229,14 @@ static int check_config(const struct session_config *config, struct refusal *ref
 	char error[256];
 
 	if (!config->source_name)
-		return session_refuse(refusal, EX_USAGE, -EINVAL, "no source: -s SOURCE, for instance -s sim:");
+		return session_refuse(refusal, EX_USAGE, -EINVAL,
+				      "no source: -s SOURCE, for instance -s sim:");
 	if (config->target_count == 0)
 		return session_refuse(refusal, EX_USAGE, -EINVAL,
-			      "no target: -o DIRECTORY, or -o null: to write nothing");
+				      "no target: -o DIRECTORY, or -o null: to write nothing");
 	if (config->target_count > TARGET_MAX)
 		return session_refuse(refusal, EX_USAGE, -EINVAL, "%u targets; %d at most",
-			      config->target_count, TARGET_MAX);
+				      config->target_count, TARGET_MAX);
 	if (descriptors_check(config->target_count, error, sizeof(error)) < 0)
 		return session_refuse(refusal, EX_CONFIG, -EMFILE, "%s", error);
 	return 0;
@@ -378,18 +382,20 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 	const char *note;
 
 	if (ret < 0 && session->config.engine == ENGINE_URING)
-		return session_refuse(refusal, EX_CONFIG, ret,
-			      "target %s: io_uring is refused: %s; --engine auto uses threads instead",
-			      disk->target.path, strerror(-ret));
+		return session_refuse(
+			refusal, EX_CONFIG, ret,
+			"target %s: io_uring is refused: %s; --engine auto uses threads instead",
+			disk->target.path, strerror(-ret));
 	if (ret < 0)
 		return session_refuse(refusal, EX_OSERR, ret, "target %s can't be served: %s",
-			      disk->target.path, strerror(-ret));
+				      disk->target.path, strerror(-ret));
 	for (unsigned i = 0; (note = outbox_note(disk->outbox, i)) != NULL; i++)
 		if (note[0] && (!first || strcmp(note, outbox_note(first, i)) != 0)) /* once, not for each */
 			session_warn(session, "%s", note);
 	if (segmenter_create(&disk->segmenter, session->config.use_checksums,
 			     session->source->rate_bps) < 0)
-		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s", disk->target.path);
+		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory for target %s",
+				      disk->target.path);
 	return 0;
 }
 
@@ -423,9 +429,9 @@ static int begin_journal(struct session *session, struct refusal *refusal)
 		int ret = journal_flush(session->journal, i);
 
 		if (ret < 0)
-			return session_refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR, ret,
-				      "can't write the journal on %s: %s",
-				      session->disks[i].target.path, strerror(-ret));
+			return session_refuse(refusal, ret == -ENOSPC ? EX_CANTCREAT : EX_IOERR,
+					      ret, "can't write the journal on %s: %s",
+					      session->disks[i].target.path, strerror(-ret));
 	}
 	return 0;
 }
@@ -491,7 +497,8 @@ int session_start(struct session *session, struct refusal *refusal)
 	if (ret == 0)
 		return 0;
 fail:
-	session_refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s", strerror(ret));
+	session_refuse(refusal, EX_OSERR, -ret, "can't start the recording's threads: %s",
+		       strerror(ret));
 	/*
 	 * those that run see an ended stream and an empty ring, and end; those that don't have
 	 * ended already

@@ -43,8 +43,8 @@ int session_status_for_target(int error)
 /* ---- names ---- */
 
 /* With --force what is there is removed, later: all of it must be this recording's own. */
-static int find_existing_files(const struct session *session, const struct disk *disk, const char *name,
-			       const char *name_template, struct refusal *refusal)
+static int find_existing_files(const struct session *session, const struct disk *disk,
+			       const char *name, const char *name_template, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const char *path = disk->target.path;
@@ -54,17 +54,18 @@ static int find_existing_files(const struct session *session, const struct disk 
 			  existing_find(&disk->target, name, name_template, found, sizeof(found));
 
 	if (ret < 0)
-		return session_refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s", path,
-			      strerror(-ret));
+		return session_refuse(refusal, EX_CANTCREAT, ret, "target %s can't be read: %s",
+				      path, strerror(-ret));
 	if (ret == 0)
 		return 0;
 	if (config->use_force)
-		return session_refuse(refusal, EX_CANTCREAT, -EEXIST,
-			      "%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
-			      path, found, name);
+		return session_refuse(
+			refusal, EX_CANTCREAT, -EEXIST,
+			"%s/%s is in the way, and not a file of the recording %s: --force removes nothing else",
+			path, found, name);
 	refusal->is_name_taken = true;
 	return session_refuse(refusal, EX_CANTCREAT, -EEXIST,
-		      "%s/%s exists: recordings are never overwritten", path, found);
+			      "%s/%s exists: recordings are never overwritten", path, found);
 }
 
 /* Several files a disk, or one that may end up on any of them. */
@@ -97,9 +98,10 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	second_name(name, sizeof(name), session);
 	/* a second copy has no journal of its own */
 	if (session->config.use_force && existing_has_journal(&disk->target, name))
-		return session_refuse(refusal, EX_CANTCREAT, -EEXIST,
-			      "%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
-			      disk->target.path, name, session->config.name);
+		return session_refuse(
+			refusal, EX_CANTCREAT, -EEXIST,
+			"%s/%s is a recording of its own, where the second copies belong: --force removes only %s",
+			disk->target.path, name, session->config.name);
 	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 
@@ -117,7 +119,7 @@ int session_name_files(struct session *session, struct refusal *refusal)
 			"a template is for layout raw; FlexBuff readers find the files of layout vbs by their names");
 	if (config->name_template && plan->has_second)
 		return session_refuse(refusal, EX_USAGE, -EINVAL,
-			      "a template names no second copy: --copies without it");
+				      "a template names no second copy: --copies without it");
 	second_name(name, sizeof(name), session);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
@@ -176,14 +178,16 @@ void session_discard(struct session *session)
 	}
 }
 
-static int make_directory(const struct disk *disk, const char *name, bool *is_made, struct refusal *refusal)
+static int make_directory(const struct disk *disk, const char *name, bool *is_made,
+			  struct refusal *refusal)
 {
 	int ret;
 
 	if (mkdirat(disk->target.dir_fd, name, 0755) < 0) {
 		ret = -errno;
-		return session_refuse(refusal, session_status_for_target(ret), ret, "can't make directory %s/%s: %s",
-			      disk->target.path, name, strerror(-ret));
+		return session_refuse(refusal, session_status_for_target(ret), ret,
+				      "can't make directory %s/%s: %s", disk->target.path, name,
+				      strerror(-ret));
 	}
 	*is_made = true;
 	return 0;
@@ -217,8 +221,9 @@ int session_make_journal(struct session *session, struct disk *disk, struct refu
 	/* their names are safe, whatever is made in them; some file systems can't sync a directory */
 	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
 		ret = -errno;
-		return session_refuse(refusal, session_status_for_target(ret), ret, "can't sync directory %s: %s",
-			      disk->target.path, strerror(-ret));
+		return session_refuse(refusal, session_status_for_target(ret), ret,
+				      "can't sync directory %s: %s", disk->target.path,
+				      strerror(-ret));
 	}
 	if (!session->journal)
 		return 0;
@@ -227,8 +232,9 @@ int session_make_journal(struct session *session, struct disk *disk, struct refu
 	disk->has_journal = ret == 0;
 	refusal->is_name_taken = ret == -EEXIST;
 	if (ret < 0)
-		return session_refuse(refusal, session_status_for_target(ret), ret, "can't create journal %s/%s: %s",
-			      disk->target.path, path, strerror(-ret));
+		return session_refuse(refusal, session_status_for_target(ret), ret,
+				      "can't create journal %s/%s: %s", disk->target.path, path,
+				      strerror(-ret));
 	return 0;
 }
 
@@ -300,7 +306,8 @@ int session_say_start(struct session *session, struct refusal *refusal)
 		"utc", units_format_utc(utc, session->armed_utc_ns), "monotonic_ns",
 		(json_int_t)session->armed_ns, "host", json_path(host), "pid", (int)getpid());
 	if (!line)
-		return session_refuse(refusal, EX_OSERR, -ENOMEM, "no memory for the journal's first line");
+		return session_refuse(refusal, EX_OSERR, -ENOMEM,
+				      "no memory for the journal's first line");
 	if (plan->packet_bytes) {
 		json_object_set_new(line, "packet_format",
 				    json_string(mark6_format_name(plan->packet_format)));
@@ -336,8 +343,8 @@ int session_remove_existing(struct session *session, struct refusal *refusal)
 			ret = existing_remove(target, session->config.name);
 		if (ret < 0)
 			session_refuse(refusal, EX_CANTCREAT, ret,
-			       "can't remove the old recording %s on %s: %s", session->config.name,
-			       target->path, strerror(-ret));
+				       "can't remove the old recording %s on %s: %s",
+				       session->config.name, target->path, strerror(-ret));
 	}
 	return ret;
 }

@@ -169,9 +169,9 @@ static void say_end(struct session *session)
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
 			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
 			      (json_int_t)sum.disk_bytes, "source_lost_bytes",
-			      (json_int_t)account_get(&account->source_lost_bytes),
-			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes),
-			      "aborted_bytes", (json_int_t)sum.aborted_bytes, "filled_bytes", (json_int_t)0,
+			      (json_int_t)account_get(&account->source_lost_bytes), "discarded_bytes",
+			      (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
+			      (json_int_t)sum.aborted_bytes, "filled_bytes", (json_int_t)0,
 			      "duration_s", (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }

@@ -35,15 +35,15 @@ struct sink {
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
 	bool is_part;               /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
-	uint32_t align_bytes;  /* of the open file: of offsets and lengths of direct writes */
-	bool is_direct;        /* of the open file */
-	bool can_direct;       /* of this target, as far as we know */
+	uint32_t align_bytes; /* of the open file: of offsets and lengths of direct writes */
+	bool is_direct;       /* of the open file */
+	bool can_direct;      /* of this target, as far as we know */
 	bool can_allocate;
 	bool keeps_promises; /* constant: the file system is known not to wait when it is told so */
 	_Atomic int sync_error; /* the first sync that failed: kept, because the kernel tells it once */
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
-	char error[SINK_ERROR_LEN];     /* of anything else; who has the file in hand writes */
+	char error[SINK_ERROR_LEN]; /* of anything else; who has the file in hand writes */
 };
 
 /* ---- the system's calls ---- */
@@ -218,8 +218,7 @@ void sink_close(struct sink *sink)
 		return;
 	sink_leave_file(sink);
 	for (int i = 0; i < 2; i++)
-		if (sink->directory_fds[i] >= 0 &&
-		    sink->directory_fds[i] != sink->config.target->dir_fd)
+		if (sink->directory_fds[i] >= 0 && sink->directory_fds[i] != sink->config.target->dir_fd)
 			close(sink->directory_fds[i]);
 	free(sink);
 }
@@ -442,8 +441,7 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 		return 0;
 	}
 	layout_file_name(sink->name,
-			 number & LAYOUT_OTHER ? sink->config.other_template :
-						  sink->config.name_template,
+			 number & LAYOUT_OTHER ? sink->config.other_template : sink->config.name_template,
 			 number, base);
 	sink->is_part = sink->config.is_part_first;
 	ret = open_directory(sink);

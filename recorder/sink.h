@@ -68,10 +68,10 @@ extern const struct sink_io sink_system_io;
 
 struct sink_config {
 	const struct target *target;
-	const char *name_template; /* relative to the target; see layout_file_name() */
+	const char *name_template;  /* relative to the target; see layout_file_name() */
 	const char *other_template; /* of the files with LAYOUT_OTHER in their numbers */
-	uint64_t file_bytes;       /* expected size, to preallocate; 0 = endless */
-	bool is_part_first;        /* write as .part, rename when finished */
+	uint64_t file_bytes;        /* expected size, to preallocate; 0 = endless */
+	bool is_part_first;         /* write as .part, rename when finished */
 	bool use_direct;
 	const struct sink_io *io; /* NULL = the system's calls */
 };

@@ -78,9 +78,9 @@ uint64_t session_written_bytes(const struct session *session)
 	uint64_t written = 0;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
-		written += atomic_load_explicit(&session->disks[i].durable_bytes,
-						memory_order_relaxed) -
-			   account_get(&session->disks[i].other_bytes);
+		written +=
+			atomic_load_explicit(&session->disks[i].durable_bytes, memory_order_relaxed) -
+			account_get(&session->disks[i].other_bytes);
 	if (session->copies) {
 		struct copies_sum sum = copies_sum(session->copies);
 
@@ -256,7 +256,9 @@ void session_lose(struct session *session, account_counter *counter, uint64_t st
 		session_gap(session, stream_offset, bytes, cause, false);
 	else if (copies_lose(session->copies, number & LAYOUT_SECOND, stream_offset, bytes, cause,
 			     tell_gone, &gone) < 0)
-		session_warn(session, "no memory to account for %" PRIu64 " bytes lost at stream offset %" PRIu64,
+		session_warn(session,
+			     "no memory to account for %" PRIu64
+			     " bytes lost at stream offset %" PRIu64,
 			     bytes, stream_offset);
 }
 

@@ -74,8 +74,8 @@ struct session_config {
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
 	uint64_t packet_bytes; /* layout mark6; 0 = the source's frames */
 	enum mark6_format packet_format;
-	unsigned copies;      /* 0, 1: each byte once; 2: on two disks */
-	bool use_parity;      /* of all other disks, on the last */
+	unsigned copies; /* 0, 1: each byte once; 2: on two disks */
+	bool use_parity; /* of all other disks, on the last */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
 	enum engine_kind engine;
@@ -106,7 +106,7 @@ struct disk {
 	struct target target;
 	char name_template[LAYOUT_NAME_LEN];
 	char other_template[LAYOUT_NAME_LEN]; /* of the second copy's files, or the parity's */
-	uint64_t file_bytes;             /* a file is rolled at this size; 0 = never */
+	uint64_t file_bytes;                  /* a file is rolled at this size; 0 = never */
 	bool has_directory, has_second_directory, has_journal; /* made by session_arm() */
 	struct outbox *outbox;
 	struct segmenter *segmenter;
@@ -136,7 +136,7 @@ struct disk {
 	/* what its files have got of the disk, see room.h */
 	_Atomic uint64_t space_bytes, space_most_bytes;
 	_Atomic bool is_space_changing;
-	_Atomic uint32_t space_turn; /* writer: odd while this may be out of date */
+	_Atomic uint32_t space_turn;     /* writer: odd while this may be out of date */
 	account_counter forfeited_bytes; /* accepted, but lost before they were durable: cause disk */
 	/* reader adds, writer subtracts */
 	_Atomic uint32_t open_units;
@@ -167,7 +167,7 @@ struct block_label {
 	uint64_t file_number;
 	uint64_t file_offset; /* of the block in its file; plan.is_appended: not known here */
 	bool is_file_end;     /* nothing follows in this file */
-	uint64_t row_at;      /* with parity: number of the row x block_bytes + place in it, of the first byte */
+	uint64_t row_at; /* with parity: number of the row x block_bytes + place in it, of the first byte */
 	uint32_t extent_count;
 	/*
 	 * Of a run's first block: who has its copies; RING_RESCUE = nobody yet. Who has one may not take the
@@ -186,9 +186,9 @@ struct session {
 	void *scrap;             /* one block: where an overflow's bytes go */
 	struct journal *journal; /* NULL = none is kept */
 	struct account account;
-	struct copies *copies;   /* what is lost of each of two; NULL = there is one copy */
-	struct lanes *lanes; /* reader */
-	struct watch watch;  /* reader */
+	struct copies *copies; /* what is lost of each of two; NULL = there is one copy */
+	struct lanes *lanes;   /* reader */
+	struct watch watch;    /* reader */
 	struct disk *disks;
 	unsigned disk_count;
 	bool has_sums; /* the reader sums up what it reads, while it is in the cache */

@@ -13,7 +13,7 @@
 #include "recorder/writer_parts.h"
 
 #define SEGMENT_AGE_NS \
-	INT64_C(2000000000) /* an open segment is closed at this age: the journal follows */
+	INT64_C(2000000000)         /* an open segment is closed at this age: the journal follows */
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 
@@ -94,9 +94,8 @@ static _Atomic uint32_t *holder_of(const struct writer *w, uint32_t run, bool is
 /* relaxed: the one that counts here we have written ourselves, or it was there before the put */
 static bool has_other_copy(const struct writer *w, uint32_t run)
 {
-	return w->session->copies &&
-	       atomic_load_explicit(holder_of(w, run, !ring_is_second(run)), memory_order_relaxed) ==
-		       w->disk->number;
+	return w->session->copies && atomic_load_explicit(holder_of(w, run, !ring_is_second(run)),
+							  memory_order_relaxed) == w->disk->number;
 }
 
 static bool is_complete(const struct writer *w, uint32_t run)

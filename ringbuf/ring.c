@@ -60,7 +60,7 @@ struct ring {
 	_Atomic uint64_t put_bytes;
 	_Atomic uint64_t high_water_bytes;
 	_Atomic int64_t high_water_ns;
-	uint64_t run_count; /* put; nobody else looks */
+	uint64_t run_count;        /* put; nobody else looks */
 	uint64_t moved_run_number; /* runs up to this one may be anybody's; nobody else looks */
 };
 

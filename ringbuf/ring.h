@@ -40,9 +40,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_NONE UINT32_MAX      /* no block (yet) */
-#define RING_END (UINT32_MAX - 1) /* ring_next(): the run ends here */
-#define RING_RESCUE UINT32_MAX    /* the queue that every consumer looks at first */
+#define RING_NONE UINT32_MAX            /* no block (yet) */
+#define RING_END (UINT32_MAX - 1)       /* ring_next(): the run ends here */
+#define RING_RESCUE UINT32_MAX          /* the queue that every consumer looks at first */
 #define RING_SECOND (UINT32_C(1) << 31) /* with a run's first block: see ring_put_second() */
 #define RING_BLOCK_COUNT_MAX \
 	(UINT32_C(1) << 30) /* none is a number above, and RING_RESCUE can hold each run twice */
@@ -55,7 +55,7 @@ struct ring_config {
 	size_t block_bytes;   /* > 0 */
 	uint32_t block_count; /* 1 .. RING_BLOCK_COUNT_MAX */
 	uint32_t queue_count; /* consumers, >= 1 */
-	size_t label_bytes; /* private words of the producer for each block, see ring_label() */
+	size_t label_bytes;   /* private words of the producer for each block, see ring_label() */
 };
 
 struct ring_level {

@@ -14,12 +14,13 @@
 #include "ringbuf/memory.h"
 #include "ringbuf/ring.h"
 
-#define GOAL            2e6     /* blocks a second through filled and free, sleeping when there is nothing to do */
-#define GOAL_BLOCKS     256     /* a ring of a few blocks hands over a few blocks a wake-up, whatever it does */
-#define RUN_NS          INT64_C(1000000000)
-#define BLOCK_BYTES     4096
-#define CONSUMER_MAX    2
-#define ROUNDS          3
+#define GOAL 2e6 /* blocks a second through filled and free, sleeping when there is nothing to do */
+#define GOAL_BLOCKS \
+	256 /* a ring of a few blocks hands over a few blocks a wake-up, whatever it does */
+#define RUN_NS INT64_C(1000000000)
+#define BLOCK_BYTES 4096
+#define CONSUMER_MAX 2
+#define ROUNDS 3
 
 struct bench {
 	struct ring *ring;
@@ -74,8 +75,8 @@ static void produce(struct bench *bench)
 		uint32_t block = ring_take(ring);
 
 		if (block != RING_NONE) {
-			ring_put(ring, (uint32_t)(bench->handed_count % bench->consumer_count), block,
-				 BLOCK_BYTES, true);
+			ring_put(ring, (uint32_t)(bench->handed_count % bench->consumer_count),
+				 block, BLOCK_BYTES, true);
 			bench->handed_count++;
 		} else if (bench->may_sleep) {
 			atomic_fetch_add(&bench->sleep_count, 1);
@@ -89,7 +90,8 @@ static double run_ring(uint32_t block_count, uint32_t consumer_count, bool may_s
 {
 	struct bench bench = { .consumer_count = consumer_count, .may_sleep = may_sleep };
 	struct consumer consumers[CONSUMER_MAX];
-	struct ring_config config = { .block_bytes = BLOCK_BYTES, .block_count = block_count,
+	struct ring_config config = { .block_bytes = BLOCK_BYTES,
+				      .block_count = block_count,
 				      .queue_count = consumer_count };
 	int64_t start_ns;
 	double seconds;
@@ -129,9 +131,10 @@ static void report_ring(uint32_t block_count, uint32_t consumer_count, bool may_
 	for (int i = 0; i < ROUNDS; i++)
 		rates[i] = run_ring(block_count, consumer_count, may_sleep, &sleeps);
 	qsort(rates, ROUNDS, sizeof(rates[0]), by_value);
-	printf("ring of %4u blocks, %u consumer%s, %s  %6.2f million blocks/s (%.2f .. %.2f)", block_count,
-	       consumer_count, consumer_count > 1 ? "s" : " ", may_sleep ? "sleeping" : "polling ",
-	       rates[ROUNDS / 2] / 1e6, rates[0] / 1e6, rates[ROUNDS - 1] / 1e6);
+	printf("ring of %4u blocks, %u consumer%s, %s  %6.2f million blocks/s (%.2f .. %.2f)",
+	       block_count, consumer_count, consumer_count > 1 ? "s" : " ",
+	       may_sleep ? "sleeping" : "polling ", rates[ROUNDS / 2] / 1e6, rates[0] / 1e6,
+	       rates[ROUNDS - 1] / 1e6);
 	if (may_sleep)
 		printf(", %.0f sleeps/s", sleeps);
 	if (may_sleep && block_count >= GOAL_BLOCKS)
@@ -167,8 +170,10 @@ static void *consume_locked(void *arg)
 
 static double run_locked(uint32_t block_count)
 {
-	struct locked l = { .mutex = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER,
-			    .free = PTHREAD_COND_INITIALIZER, .block_count = block_count };
+	struct locked l = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+			    .filled = PTHREAD_COND_INITIALIZER,
+			    .free = PTHREAD_COND_INITIALIZER,
+			    .block_count = block_count };
 	int64_t start_ns = now_ns();
 	uint64_t count = 0;
 	pthread_t thread;
@@ -194,7 +199,8 @@ static double run_locked(uint32_t block_count)
 
 static void report_memory(bool use_huge_pages)
 {
-	struct memory_config config = { .bytes = (size_t)1 << 30, .numa_node = MEMORY_ANY_NODE,
+	struct memory_config config = { .bytes = (size_t)1 << 30,
+					.numa_node = MEMORY_ANY_NODE,
 					.use_huge_pages = use_huge_pages };
 	struct memory memory = { 0 };
 	int64_t start_ns;
@@ -208,15 +214,16 @@ static void report_memory(bool use_huge_pages)
 		printf("memory: not measured: %s\n", memory.error);
 		return;
 	}
-	printf("memory: 1 GiB in %s pages mapped and touched: %.2f s/GB\n", memory_pages_name(memory.pages),
+	printf("memory: 1 GiB in %s pages mapped and touched: %.2f s/GB\n",
+	       memory_pages_name(memory.pages),
 	       (double)(now_ns() - start_ns) / 1e9 / ((double)config.bytes / 1e9));
 	memory_unmap(&memory);
 }
 
 int main(void)
 {
-	printf("%ld CPUs (polling threads, one more than consumers, want a CPU each); median of %d runs of %.0f s (least .. most)\n", sysconf(_SC_NPROCESSORS_ONLN), ROUNDS,
-	       (double)RUN_NS / 1e9);
+	printf("%ld CPUs (polling threads, one more than consumers, want a CPU each); median of %d runs of %.0f s (least .. most)\n",
+	       sysconf(_SC_NPROCESSORS_ONLN), ROUNDS, (double)RUN_NS / 1e9);
 	for (uint32_t consumers = 1; consumers <= CONSUMER_MAX; consumers++) {
 		report_ring(256, consumers, true);
 		report_ring(16, consumers, true);

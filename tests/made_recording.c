@@ -160,7 +160,7 @@ static void append_line(const char *journal, const char *format, ...)
 }
 
 void made_start(const char *journal, const char *layout, uint64_t file_bytes,
-	       const char *name_template, unsigned count)
+		const char *name_template, unsigned count)
 {
 	char targets[2048] = "";
 	size_t len = 0;
@@ -187,7 +187,7 @@ void made_say_copies(const char *journal)
 }
 
 void made_segment(const char *journal, unsigned target, const char *file, uint64_t file_offset,
-		 uint64_t stream_offset, size_t bytes)
+		  uint64_t stream_offset, size_t bytes)
 {
 	unsigned char *buf = samples(stream_offset, bytes, 0);
 

@@ -36,11 +36,11 @@ int64_t made_length(const char *path);
 
 /** made_start() - start line of recording "scan" on d1 ... d@count */
 void made_start(const char *journal, const char *layout, uint64_t file_bytes,
-	       const char *name_template, unsigned count);
+		const char *name_template, unsigned count);
 /** made_say_copies() - changes the start line: all is written twice */
 void made_say_copies(const char *journal);
 void made_segment(const char *journal, unsigned target, const char *file, uint64_t file_offset,
-		 uint64_t stream_offset, size_t bytes);
+		  uint64_t stream_offset, size_t bytes);
 void made_gap(const char *journal, uint64_t stream_offset, uint64_t bytes, const char *cause);
 /** made_end() - with all totals, of a stream without any loss */
 void made_end(const char *journal, uint64_t stream_bytes);

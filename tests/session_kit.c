@@ -279,7 +279,8 @@ static bool take_line(struct tally *tally, const json_t *line)
 		.xxh3 = string(line, "xxh3"),
 	};
 	if (strcmp(type, "segment") == 0 || piece->cause == PARITY) {
-		if (!tally->kit->session->plan.has_second && piece->cause == SEGMENT) /* else count_copies() knows */
+		if (!tally->kit->session->plan.has_second &&
+		    piece->cause == SEGMENT) /* else count_copies() knows */
 			tally->written += piece->bytes;
 		tally->piece_count++;
 		if (piece->bytes == 0 || piece->bytes > JOURNAL_SEGMENT_MAX ||
@@ -336,7 +337,8 @@ static bool count_copies(struct tally *tally)
 						 "a piece of copy %u (cause %d) on disk %u: its byte %" PRIu64
 						 " of the stream is on disks %d and %d already",
 						 piece->copy, piece->cause, piece->target,
-						 piece->stream_offset + b, disks[0][piece->stream_offset + b] - 1,
+						 piece->stream_offset + b,
+						 disks[0][piece->stream_offset + b] - 1,
 						 disks[1][piece->stream_offset + b] - 1);
 			*own = piece->cause < 0 ? (unsigned char)(piece->target + 1) : UCHAR_MAX;
 			if (piece->cause >= 0)
@@ -350,7 +352,8 @@ static bool count_copies(struct tally *tally)
 		tally->written += is_first || is_second;
 		single += is_first != is_second;
 		if (!disks[0][b] && !disks[1][b])
-			is_right = wrong(tally, "nothing is known of byte %" PRIu64 " of the stream", b);
+			is_right =
+				wrong(tally, "nothing is known of byte %" PRIu64 " of the stream", b);
 	}
 	free(disks[0]);
 	free(disks[1]);
@@ -546,7 +549,8 @@ static bool check_rows(struct tally *tally)
 	struct rows rows = { 0 };
 
 	for (size_t i = 0; i < tally->piece_count; i++)
-		if (tally->pieces[i].cause < 0 && tally->pieces[i].row_at + tally->pieces[i].bytes > rows.bytes)
+		if (tally->pieces[i].cause < 0 &&
+		    tally->pieces[i].row_at + tally->pieces[i].bytes > rows.bytes)
 			rows.bytes = tally->pieces[i].row_at + tally->pieces[i].bytes;
 	rows.sums = calloc(rows.bytes + 1, 1);
 	rows.has_data = calloc(rows.bytes + 1, sizeof(bool));
@@ -559,12 +563,14 @@ static bool check_rows(struct tally *tally)
 			is_right = add_to_rows(tally, &tally->pieces[i], &rows);
 	for (uint64_t i = 0; i < rows.bytes && is_right; i++) {
 		if (rows.has_parity[i] && rows.sums[i] && !has_lost)
-			is_right = wrong(tally, "place %" PRIu64 " of the rows: the parity is wrong", i);
+			is_right =
+				wrong(tally, "place %" PRIu64 " of the rows: the parity is wrong", i);
 		if (rows.has_data[i] && !rows.has_parity[i] && has_all)
 			is_right = wrong(tally, "place %" PRIu64 " of the rows has no parity", i);
 	}
 	if (is_right && is_whole && rows.has_shared)
-		is_right = wrong(tally, "a disk has two blocks of one row, and nothing is told as unprotected");
+		is_right = wrong(
+			tally, "a disk has two blocks of one row, and nothing is told as unprotected");
 	free(rows.disks);
 	free(rows.sums);
 	free(rows.has_data);

@@ -17,10 +17,10 @@
 #include "tests/fake_disk.h"
 #include "tests/fake_source.h"
 
-#define KIT_DISKS     4
-#define KIT_BLOCK     UINT64_C(4096)
-#define KIT_CHUNK     UINT64_C(16384)
-#define KIT_PATIENCE  (INT64_C(20) * UNITS_NS_PER_S)
+#define KIT_DISKS 4
+#define KIT_BLOCK UINT64_C(4096)
+#define KIT_CHUNK UINT64_C(16384)
+#define KIT_PATIENCE (INT64_C(20) * UNITS_NS_PER_S)
 
 struct kit {
 	char root[64];
@@ -34,8 +34,8 @@ struct kit {
 	struct session *session;
 	enum session_outcome outcome;
 	int exit_status;
-	int64_t end_ns;                 /* how long session_end() took */
-	char error[1024];               /* what kit_check() found */
+	int64_t end_ns;   /* how long session_end() took */
+	char error[1024]; /* what kit_check() found */
 };
 
 /** kit_open() - directories, good disks, a source that ends after a megabyte, layout vbs (raw for one disk). Aborts when it can't. */

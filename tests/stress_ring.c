@@ -19,18 +19,18 @@
 
 #include "ringbuf/ring.h"
 
-#define BLOCK_BYTES     1024
-#define WORDS           (BLOCK_BYTES / sizeof(uint64_t))
-#define POSITION_MAX    (UINT32_C(1) << 21)
-#define RUN_LENGTH_MAX  6
-#define GROWING_MAX     3
-#define CONSUMERS       3
-#define STUCK           1       /* the consumer that gets stuck in a round with a large ring */
-#define FAILING         2       /* the consumer that fails in every other round */
-#define HELD_MAX        8
-#define OPEN_MAX        (GROWING_MAX + 1) /* so that one that is whole can always be worked on */
-#define ROUND_NS        INT64_C(100000000)
-#define PATIENCE_NS     INT64_C(20000000000)
+#define BLOCK_BYTES 1024
+#define WORDS (BLOCK_BYTES / sizeof(uint64_t))
+#define POSITION_MAX (UINT32_C(1) << 21)
+#define RUN_LENGTH_MAX 6
+#define GROWING_MAX 3
+#define CONSUMERS 3
+#define STUCK 1   /* the consumer that gets stuck in a round with a large ring */
+#define FAILING 2 /* the consumer that fails in every other round */
+#define HELD_MAX 8
+#define OPEN_MAX (GROWING_MAX + 1) /* so that one that is whole can always be worked on */
+#define ROUND_NS INT64_C(100000000)
+#define PATIENCE_NS INT64_C(20000000000)
 
 struct label {
 	uint64_t position;
@@ -39,12 +39,12 @@ struct label {
 };
 
 struct open_run {
-	uint32_t first;         /* as claimed */
-	uint32_t block;         /* reached; checked already */
-	uint32_t length;        /* blocks so far, with block */
+	uint32_t first;  /* as claimed */
+	uint32_t block;  /* reached; checked already */
+	uint32_t length; /* blocks so far, with block */
 	uint32_t run;
 	uint64_t positions[RUN_LENGTH_MAX];
-	bool is_kept;           /* all blocks are kept and made final at the end, not one by one */
+	bool is_kept; /* all blocks are kept and made final at the end, not one by one */
 };
 
 struct round;
@@ -57,19 +57,19 @@ struct consumer {
 	uint32_t open_count, held_count;
 	struct open_run open[OPEN_MAX];
 	uint32_t held[HELD_MAX];
-	uint32_t runs_left;     /* until it gets stuck or fails; UINT32_MAX = never */
+	uint32_t runs_left; /* until it gets stuck or fails; UINT32_MAX = never */
 	uint64_t sleep_count;
 };
 
 struct round {
 	struct ring *ring;
 	bool is_small;
-	bool is_shared;                 /* all runs go to the rescue queue, to whoever comes first */
+	bool is_shared; /* all runs go to the rescue queue, to whoever comes first */
 	_Atomic bool is_served[CONSUMERS];
-	_Atomic bool is_stuck;          /* the stuck one stands still, its open runs may be looked at */
-	_Atomic bool is_freed;          /* it may go on */
+	_Atomic bool is_stuck; /* the stuck one stands still, its open runs may be looked at */
+	_Atomic bool is_freed; /* it may go on */
 	_Atomic bool is_over;
-	_Atomic bool is_put;            /* the producer is through */
+	_Atomic bool is_put; /* the producer is through */
 	_Atomic uint64_t final_count;
 	_Atomic uint64_t rescued_count;
 	_Atomic uint64_t handed_over_count;
@@ -82,7 +82,7 @@ struct round {
 
 /* Big, hence outside of the rounds: by position and by run. */
 static _Atomic uint8_t final_times[POSITION_MAX];
-static _Atomic uint8_t final_lengths[POSITION_MAX];     /* of the run, as the consumer saw it end */
+static _Atomic uint8_t final_lengths[POSITION_MAX]; /* of the run, as the consumer saw it end */
 static uint8_t put_lengths[POSITION_MAX];
 static _Atomic uint64_t wrong_count;
 
@@ -163,7 +163,9 @@ static void start_run(struct round *r, struct growing *g, uint32_t block)
 	bool is_known = dice(&r->seed, 2); /* whether we know already that it is the last */
 	size_t bytes;
 
-	*g = (struct growing){ .queue = choose_queue(r), .last = block, .run = (uint32_t)r->run_count++,
+	*g = (struct growing){ .queue = choose_queue(r),
+			       .last = block,
+			       .run = (uint32_t)r->run_count++,
 			       .goal = 1 + dice(&r->seed, RUN_LENGTH_MAX) };
 	fill(r, block, g, &bytes);
 	put_lengths[g->run] = (uint8_t)g->goal;
@@ -253,8 +255,8 @@ static void check_block(struct consumer *c, struct open_run *o)
 		o->run = label->run;
 	if (label->run != o->run || label->index != o->length || o->length == RUN_LENGTH_MAX ||
 	    label->position >= POSITION_MAX) {
-		wrong("run %u: block %u of it is block %u of run %u", o->run, o->length, label->index,
-		      label->run);
+		wrong("run %u: block %u of it is block %u of run %u", o->run, o->length,
+		      label->index, label->run);
 		return;
 	}
 	o->positions[o->length++] = label->position;
@@ -448,8 +450,8 @@ static void check_round(struct round *r)
 	}
 	for (uint64_t run = 0; run < r->run_count; run++) {
 		if (atomic_load(&final_lengths[run]) != put_lengths[run])
-			wrong("run %llu had %d blocks, %d came", (unsigned long long)run, put_lengths[run],
-			      atomic_load(&final_lengths[run]));
+			wrong("run %llu had %d blocks, %d came", (unsigned long long)run,
+			      put_lengths[run], atomic_load(&final_lengths[run]));
 		atomic_store(&final_lengths[run], 0);
 	}
 	if (ring_free_count(r->ring) != ring_block_count(r->ring))
@@ -462,7 +464,8 @@ static void check_round(struct round *r)
 /* Return: false when threads are asleep for ever; then nothing more can be done. */
 static bool run_round(struct round *r, unsigned seed)
 {
-	struct ring_config config = { .block_bytes = BLOCK_BYTES, .queue_count = CONSUMERS,
+	struct ring_config config = { .block_bytes = BLOCK_BYTES,
+				      .queue_count = CONSUMERS,
 				      .label_bytes = sizeof(struct label) };
 
 	memset(r, 0, sizeof(*r));
@@ -479,8 +482,9 @@ static bool run_round(struct round *r, unsigned seed)
 	}
 	for (uint32_t i = 0; i < CONSUMERS; i++) {
 		r->is_served[i] = true;
-		r->consumers[i] = (struct consumer){ .round = r, .number = i, .seed = seed * 31 + i,
-						     .runs_left = UINT32_MAX };
+		r->consumers[i] = (struct consumer){
+			.round = r, .number = i, .seed = seed * 31 + i, .runs_left = UINT32_MAX
+		};
 	}
 	if (!r->is_small)
 		r->consumers[STUCK].runs_left = 1 + dice(&r->seed, 3000);
@@ -530,9 +534,10 @@ int main(void)
 	} while (now_ns() < end_ns && atomic_load(&wrong_count) == 0);
 	printf("%llu rounds: %llu blocks in %llu runs, %llu runs rescued, %llu handed over, %llu times stuck, %llu sleeps\n",
 	       (unsigned long long)rounds, (unsigned long long)blocks, (unsigned long long)runs,
-	       (unsigned long long)rescued, (unsigned long long)handed_over, (unsigned long long)stuck,
-	       (unsigned long long)sleeps);
+	       (unsigned long long)rescued, (unsigned long long)handed_over,
+	       (unsigned long long)stuck, (unsigned long long)sleeps);
 	if (atomic_load(&wrong_count) > 0)
-		printf("FAILED: %llu things are wrong\n", (unsigned long long)atomic_load(&wrong_count));
+		printf("FAILED: %llu things are wrong\n",
+		       (unsigned long long)atomic_load(&wrong_count));
 	return atomic_load(&wrong_count) > 0;
 }

@@ -288,7 +288,7 @@ static void an_end_line_that_contradicts_itself_is_said(void **state)
 
 	(void)state;
 	made_append(journal,
-		   "{\"type\":\"end\",\"stream_bytes\":10000,\"received_bytes\":9000,\"source_lost_bytes\":0,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":-7,\"aborted_bytes\":0}\n");
+		    "{\"type\":\"end\",\"stream_bytes\":10000,\"received_bytes\":9000,\"source_lost_bytes\":0,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":-7,\"aborted_bytes\":0}\n");
 	assert_true(account(sentences) >= 2);
 	assert_non_null(strstr(sentences, "is not received_bytes 9000 + source_lost_bytes 0"));
 }
@@ -304,7 +304,7 @@ static void what_is_discarded_behind_the_end_is_no_gap(void **state)
 	made_gap(journal, 2 * CHUNK, 30, "source");
 	made_gap(journal, 2 * CHUNK + 30, 70, "discarded");
 	made_append(journal,
-		   "{\"type\":\"end\",\"stream_bytes\":10104,\"received_bytes\":10074,\"source_lost_bytes\":30,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":74,\"aborted_bytes\":0}\n");
+		    "{\"type\":\"end\",\"stream_bytes\":10104,\"received_bytes\":10074,\"source_lost_bytes\":30,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":74,\"aborted_bytes\":0}\n");
 	assert_int_equal(account(sentences), 0);
 	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(recording_info(recording)->stream_bytes, 2 * CHUNK + 100);

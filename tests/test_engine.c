@@ -135,7 +135,8 @@ static void writes_come_back_once_and_the_file_is_whole(void **state)
 				assert_false(is_back[op - ops]);
 				is_back[op - ops] = true;
 				assert_int_equal(op->result, BLOCK);
-				assert_true(op->ended_ns >= from_ns && op->ended_ns <= units_monotonic_ns());
+				assert_true(op->ended_ns >= from_ns &&
+					    op->ended_ns <= units_monotonic_ns());
 				in_flight--;
 			}
 			assert_null(engine_next(engine));

@@ -67,8 +67,10 @@ static void make_journal(const char *name, const char *path, const char *uuid, c
 	FILE *f = fdopen(fd, "w");
 
 	assert_non_null(f);
-	fprintf(f, "{\"type\":\"start\",\"targets\":[{\"path\":\"/elsewhere\",\"fs_uuid\":\"\"},"
-		   "{\"path\":\"%s\",\"fs_uuid\":\"%s\"}]}\n", path, uuid);
+	fprintf(f,
+		"{\"type\":\"start\",\"targets\":[{\"path\":\"/elsewhere\",\"fs_uuid\":\"\"},"
+		"{\"path\":\"%s\",\"fs_uuid\":\"%s\"}]}\n",
+		path, uuid);
 	fprintf(f, "{\"type\":\"segment\",\"target\":1,\"file\":\"%s\"}\n", file);
 	fprintf(f, "{\"type\":\"segment\",\"target\":0,\"file\":\"t99\"}\n{\"type\":\"segm");
 	fclose(f);

@@ -360,7 +360,8 @@ static void nothing_stands_behind_the_end(void **state)
 	flush_all(1);
 	lines = read_lines(0);
 	assert_int_equal(json_array_size(lines), 2);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(lines, 1), "type")), "end");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(lines, 1), "type")),
+			    "end");
 	json_decref(lines);
 }
 

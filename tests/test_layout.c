@@ -60,8 +60,9 @@ static void blocks_are_whole_frames_and_whole_pages(void **state)
 		plan = plan_of(&request);
 		/* 2 MiB, or a quantum that is larger */
 		assert_int_equal(plan.block_bytes,
-				 cases[i].quantum > 2 * MI ? cases[i].quantum :
-							     2 * MI / cases[i].quantum * cases[i].quantum);
+				 cases[i].quantum > 2 * MI ?
+					 cases[i].quantum :
+					 2 * MI / cases[i].quantum * cases[i].quantum);
 		request.block_bytes = cases[i].quantum; /* exactly one */
 		assert_int_equal(plan_of(&request).block_bytes, cases[i].quantum);
 		request.block_bytes = cases[i].quantum + 1; /* rounded down */

@@ -30,10 +30,10 @@
 
 #include "ringbuf/memory.h"
 
-#define MIB             ((size_t)1 << 20)
-#define HUGE_POOL       "/sys/kernel/mm/hugepages/hugepages-2048kB/"
-#define HUGE_WANTED     8
-#define NOBODY          65534
+#define MIB ((size_t)1 << 20)
+#define HUGE_POOL "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+#define HUGE_WANTED 8
+#define NOBODY 65534
 
 static const struct memory_config anything = { .bytes = 5 * MIB, .numa_node = MEMORY_ANY_NODE };
 
@@ -151,11 +151,11 @@ static void skip_without_lock(void)
 /* ---- a child that is limited, and what came of it ---- */
 
 struct outcome {
-	const char *skipped;    /* why it could not be tried */
+	const char *skipped; /* why it could not be tried */
 	int allowed, refused, mapped;
 	bool is_all_there;
 	struct memory memory;
-	char error[MEMORY_TEXT_LEN];    /* of memory_allow() */
+	char error[MEMORY_TEXT_LEN]; /* of memory_allow() */
 };
 
 static struct outcome *outcome;
@@ -194,11 +194,11 @@ static void map_in_child(const struct memory_config *config)
 
 /* Shared with the helper that puts back. */
 static struct {
-	long huge_before;       /* -1 = not changed */
+	long huge_before; /* -1 = not changed */
 	bool has_enabled_hugetlb;
-	char unified[64];       /* where cgroup version 2 is mounted */
-	char groups[2][128];    /* "" = not made */
-} *changed;
+	char unified[64];    /* where cgroup version 2 is mounted */
+	char groups[2][128]; /* "" = not made */
+} * changed;
 static int life_line[2];
 static pid_t helper;
 
@@ -397,8 +397,8 @@ static void required_huge_pages_that_are_missing_are_an_error(void **state)
 	config.require_huge_pages = true;
 	config.bytes = (free_huge_pages() + 3) * 2 * MIB;
 	assert_int_equal(memory_map(&memory, &config), -ENOMEM);
-	snprintf(numbers, sizeof(numbers), "%zu of 2 MiB wanted, %zu free", config.bytes / (2 * MIB),
-		 free_huge_pages());
+	snprintf(numbers, sizeof(numbers), "%zu of 2 MiB wanted, %zu free",
+		 config.bytes / (2 * MIB), free_huge_pages());
 	assert_says(memory.error, "huge pages are required");
 	assert_says(memory.error, numbers);
 	assert_null(memory.base);
@@ -463,8 +463,8 @@ static void lock_with_little_allowed(void)
 	config.use_lock = true;
 	if (setrlimit(RLIMIT_MEMLOCK, &little) < 0)
 		outcome->skipped = "can't lower RLIMIT_MEMLOCK";
-	else if (geteuid() == 0 && (setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-				    setresuid(NOBODY, NOBODY, NOBODY) < 0))
+	else if (geteuid() == 0 &&
+		 (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0))
 		outcome->skipped = "can't stop being root";
 	else
 		map_in_child(&config);
@@ -521,9 +521,9 @@ static void a_node_that_is_not_there_is_noted(void **state)
 
 /* ---- what containers refuse ---- */
 
-#define REFUSE(number, error) \
+#define REFUSE(number, error)                                \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), \
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 
 static bool filter_calls(struct sock_filter *filter, unsigned short count)
 {
@@ -649,7 +649,8 @@ static bool enter_group(int which, const char *root, const char *limit, const ch
 {
 	char path[256], pid[32];
 
-	snprintf(changed->groups[which], sizeof(changed->groups[which]), "%s/vsib-test-%d", root, (int)getppid());
+	snprintf(changed->groups[which], sizeof(changed->groups[which]), "%s/vsib-test-%d", root,
+		 (int)getppid());
 	if (mkdir(changed->groups[which], 0755) < 0) {
 		changed->groups[which][0] = '\0';
 		return false;
@@ -668,7 +669,8 @@ static void fit_into_a_small_group(void)
 
 	if (!enter_group(0, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "268435456") &&
 	    !enter_group(0, "/sys/fs/cgroup", "memory.max", "268435456")) {
-		outcome->skipped = "no memory cgroup can be made here (root, and a memory controller to hand on)";
+		outcome->skipped =
+			"no memory cgroup can be made here (root, and a memory controller to hand on)";
 		return;
 	}
 	config.bytes = 512 * MIB;
@@ -734,7 +736,7 @@ static void a_huge_page_limit_lowers_the_service_and_kills_nobody(void **state)
 	}
 	snprintf(changed->unified, sizeof(changed->unified), "%s",
 		 access("/sys/fs/cgroup/unified/cgroup.procs", F_OK) == 0 ? "/sys/fs/cgroup/unified" :
-									   "/sys/fs/cgroup");
+									    "/sys/fs/cgroup");
 	in_child(map_huge_where_the_group_has_none);
 	assert_int_equal(outcome->mapped, 0);
 	assert_true(outcome->is_all_there);

@@ -109,7 +109,7 @@ static void a_put_under_way_hides_what_is_behind_it_until_it_lands(void **state)
  */
 struct passers {
 	struct queue *queues[2];
-	_Atomic uint32_t holders[4];    /* by item: how many hold it now */
+	_Atomic uint32_t holders[4]; /* by item: how many hold it now */
 	_Atomic uint64_t wrong_count;
 	_Atomic uint64_t pass_count;
 	uint64_t goal;

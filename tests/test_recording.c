@@ -529,7 +529,8 @@ static void a_target_of_another_recording_is_not_used(void **state)
 	(void)state;
 	build_vbs(4, true);
 	made_write(made_path("d2/scan/scan.vsib.jsonl"), "", 0);
-	say_start(made_path("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1, (const char *const[]){ made_path("d2") });
+	say_start(made_path("d2/scan/scan.vsib.jsonl"), "vbs", 999, 1,
+		  (const char *const[]){ made_path("d2") });
 	recording = open_ok(made_path("d1/scan"));
 	assert_true(has_note(recording, "another recording of that name"));
 	assert_int_equal(check_stream(recording, 0), 2 * CHUNK);
@@ -584,7 +585,8 @@ static void a_part_file_is_used_when_the_final_one_is_not_there(void **state)
 
 	(void)state;
 	build_vbs(4, false);
-	assert_int_equal(rename(made_path("d2/scan/scan.00000003"), made_path("d2/scan/scan.00000003.part")), 0);
+	assert_int_equal(
+		rename(made_path("d2/scan/scan.00000003"), made_path("d2/scan/scan.00000003.part")), 0);
 	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	check_nothing_missing(recording);
@@ -666,7 +668,8 @@ static void a_moved_target_is_found_when_it_is_named(void **state)
 	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
 	recording_free(recording);
-	recording = open_at(made_path("d1/scan"), 1, (const char *const[]){ made_path("elsewhere/usb") });
+	recording =
+		open_at(made_path("d1/scan"), 1, (const char *const[]){ made_path("elsewhere/usb") });
 	assert_int_equal(check_stream(recording, 0), 6 * CHUNK);
 	check_nothing_missing(recording);
 	recording_free(recording);
@@ -693,8 +696,10 @@ static void chunks_collected_in_one_directory_are_found(void **state)
 
 	(void)state;
 	build_vbs(4, true);
-	assert_int_equal(rename(made_path("d2/scan/scan.00000001"), made_path("d1/scan/scan.00000001")), 0);
-	assert_int_equal(rename(made_path("d2/scan/scan.00000003"), made_path("d1/scan/scan.00000003")), 0);
+	assert_int_equal(
+		rename(made_path("d2/scan/scan.00000001"), made_path("d1/scan/scan.00000001")), 0);
+	assert_int_equal(
+		rename(made_path("d2/scan/scan.00000003"), made_path("d1/scan/scan.00000003")), 0);
 	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(check_stream(recording, 0), 4 * CHUNK);
 	check_nothing_missing(recording);
@@ -799,7 +804,8 @@ static void build_chunks(unsigned from, unsigned to)
 		made_make_dir(made_path("d%d/scan", t));
 	}
 	for (unsigned i = from; i < to; i++)
-		made_write_samples(made_path("d%u/scan/scan.%08u", i % 2 + 1, i), (uint64_t)i * CHUNK, CHUNK, 0);
+		made_write_samples(made_path("d%u/scan/scan.%08u", i % 2 + 1, i),
+				   (uint64_t)i * CHUNK, CHUNK, 0);
 }
 
 static void without_a_journal_the_numbers_give_the_order(void **state)
@@ -810,7 +816,7 @@ static void without_a_journal_the_numbers_give_the_order(void **state)
 	(void)state;
 	build_chunks(0, 12);
 	made_write_samples(made_path("d1/scan/scan.00000012"), 12 * CHUNK, 100, 0); /* the last is shorter */
-	made_write_samples(made_path("d1/scan/scan.000000012"), 0, 100, 0);         /* nine digits: not a chunk */
+	made_write_samples(made_path("d1/scan/scan.000000012"), 0, 100, 0); /* nine digits: not a chunk */
 	recording = open_names(2, targets);
 	assert_int_equal(check_stream(recording, 0), 12 * CHUNK + 100);
 	check_nothing_missing(recording);
@@ -976,9 +982,10 @@ static void build_round(unsigned dirs, uint64_t total, unsigned per_file, unsign
 		unsigned k = (unsigned)(unit % dirs);
 		unsigned char *buf = samples(o, len);
 
-		made_append_bytes(made_path("r%u/t%06u", k,
-			       (unsigned)(unit / dirs / per_file) * step + (step > 1 ? k : 0)),
-			    buf, len);
+		made_append_bytes(
+			made_path("r%u/t%06u", k,
+				  (unsigned)(unit / dirs / per_file) * step + (step > 1 ? k : 0)),
+			buf, len);
 		free(buf);
 	}
 }
@@ -1580,7 +1587,8 @@ static void a_journal_that_is_no_file_does_not_hang(void **state)
 	assert_int_equal(check_stream(recording, 0), CHUNK);
 	assert_true(recording_info(recording)->has_trouble);
 	recording_free(recording);
-	open_fails(&(struct recording_query){ .recording = made_path("d1/scan.vsib.jsonl") }, -ENOENT, "");
+	open_fails(&(struct recording_query){ .recording = made_path("d1/scan.vsib.jsonl") },
+		   -ENOENT, "");
 }
 
 static void a_folder_that_leads_away_is_not_followed(void **state)
@@ -1592,7 +1600,8 @@ static void a_folder_that_leads_away_is_not_followed(void **state)
 	build_vbs(2, true);
 	made_make_dir(made_path("d3"));
 	assert_int_equal(symlink(made_path("d1/scan"), made_path("d3/scan")), 0);
-	ret = recording_open(&recording, &(struct recording_query){ .recording = made_path("d3/scan") });
+	ret = recording_open(&recording,
+			     &(struct recording_query){ .recording = made_path("d3/scan") });
 	assert_true(ret < 0);
 	assert_non_null(strstr(recording_error(recording), "symbolic link"));
 	recording_free(recording);
@@ -1687,8 +1696,8 @@ static void a_journal_with_random_damage_is_survived(void **state)
 				turn % 2 ? (char)('0' + (random >> 40) % 10) : (char)(random >> 32);
 		}
 		made_write(made_path("d1/scan/scan.vsib.jsonl"), damaged, (size_t)len);
-		if (recording_open(&recording,
-				   &(struct recording_query){ .recording = made_path("d1/scan") }) == 0)
+		if (recording_open(&recording, &(struct recording_query){
+						       .recording = made_path("d1/scan") }) == 0)
 			while (recording_next(recording, &piece) == 1) {
 				assert_int_equal(piece.stream_offset, position);
 				position += piece.bytes;

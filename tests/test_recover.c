@@ -314,16 +314,16 @@ static void build_two(void)
 	}
 	made_start(journal, "vbs", CHUNK, "scan/scan.%08d", 2);
 	for (unsigned i = 0; i < 4; i++) {
-		made_write_samples(made_path("d%u/scan/scan.%08u", i % 2 + 1, i), (uint64_t)i * CHUNK,
-				  CHUNK, 0);
+		made_write_samples(made_path("d%u/scan/scan.%08u", i % 2 + 1, i),
+				   (uint64_t)i * CHUNK, CHUNK, 0);
 		if (i == 3)
 			made_copy(journal, made_path("d2/scan/scan.vsib.jsonl"));
 		made_segment(journal, i % 2,
-			    i == 0 ? "scan/scan.00000000" :
-			    i == 1 ? "scan/scan.00000001" :
-			    i == 2 ? "scan/scan.00000002" :
-				     "scan/scan.00000003",
-			    0, (uint64_t)i * CHUNK, CHUNK);
+			     i == 0 ? "scan/scan.00000000" :
+			     i == 1 ? "scan/scan.00000001" :
+			     i == 2 ? "scan/scan.00000002" :
+				      "scan/scan.00000003",
+			     0, (uint64_t)i * CHUNK, CHUNK);
 	}
 }
 
@@ -364,7 +364,7 @@ static void stretches_that_nobody_knows_of_become_gaps(void **state)
 	made_gap(journal, 1000, 10, "overflow");
 	made_gap(journal, 1010, 20, "source");
 	made_append(journal,
-		   "{\"type\":\"segment\",\"target\":0,\"file\":\"scan.raw\",\"file_offset\":1000,\"bytes\":500,\"stream_offset\":3030}\n");
+		    "{\"type\":\"segment\",\"target\":0,\"file\":\"scan.raw\",\"file_offset\":1000,\"bytes\":500,\"stream_offset\":3030}\n");
 	recover_twice(made_path("d1/scan"), &said);
 	text = made_read(journal);
 	assert_non_null(strstr(text, "\"stream_offset\":1030,\"bytes\":2000,\"cause\":\"aborted\""));
@@ -471,12 +471,13 @@ static void a_second_copy_of_one_target_is_not_the_missing_one(void **state)
 			 0);
 	assert_int_equal(made_length(made_path("d1/scan/scan.00000009.part")), CHUNK);
 	/* moved, it is found by its files */
-	assert_int_equal(
-		recover_run(&(struct recording_query){ .recording = made_path("d1/scan"),
-						       .targets = (const char *const[]){ made_path("away") },
-						       .target_count = 1 },
-			    &(struct recover_config){ 0 }, &result),
-		0);
+	assert_int_equal(recover_run(
+				 &(struct recording_query){
+					 .recording = made_path("d1/scan"),
+					 .targets = (const char *const[]){ made_path("away") },
+					 .target_count = 1 },
+				 &(struct recover_config){ 0 }, &result),
+			 0);
 	assert_int_equal(made_length(made_path("d1/scan/scan.00000009.part")), -1);
 }
 
@@ -552,8 +553,9 @@ static void contradicting_journals_change_nothing(void **state)
 	build_two();
 	made_gap(made_path("d2/scan/scan.vsib.jsonl"), 3 * CHUNK, 7, "disk");
 	before = made_read(made_path("d1/scan/scan.vsib.jsonl"));
-	assert_int_equal(recover_with(made_path("d1/scan"), (struct recover_config){ 0 }, &said, &result),
-			 -EBADMSG);
+	assert_int_equal(
+		recover_with(made_path("d1/scan"), (struct recover_config){ 0 }, &said, &result),
+		-EBADMSG);
 	assert_non_null(strstr(result.error, "contradict"));
 	after = made_read(made_path("d1/scan/scan.vsib.jsonl"));
 	assert_string_equal(before, after);
@@ -582,8 +584,9 @@ static void two_recoveries_at_once_are_refused(void **state)
 	build_two();
 	fd = open(made_path("d2"), O_RDONLY | O_DIRECTORY);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(recover_with(made_path("d1/scan"), (struct recover_config){ 0 }, &said, &result),
-			 -EBUSY);
+	assert_int_equal(
+		recover_with(made_path("d1/scan"), (struct recover_config){ 0 }, &said, &result),
+		-EBUSY);
 	assert_non_null(strstr(result.error, "another recovery"));
 	close(fd);
 	recover_ok(made_path("d1/scan"), &said);

@@ -19,9 +19,9 @@
 #include "ringbuf/bell.h"
 #include "ringbuf/ring.h"
 
-#define PAGE    ((size_t)4096)
-#define MS      INT64_C(1000000)
-#define GIB     ((size_t)1 << 30)
+#define PAGE ((size_t)4096)
+#define MS INT64_C(1000000)
+#define GIB ((size_t)1 << 30)
 
 static int64_t now_ns(void)
 {
@@ -34,8 +34,10 @@ static int64_t now_ns(void)
 /* A ring over address space that costs nothing until it is touched. */
 static struct ring *make_ring(uint32_t block_count, size_t block_bytes, uint32_t queue_count)
 {
-	struct ring_config config = { .block_bytes = block_bytes, .block_count = block_count,
-				      .queue_count = queue_count, .label_bytes = 24 };
+	struct ring_config config = { .block_bytes = block_bytes,
+				      .block_count = block_count,
+				      .queue_count = queue_count,
+				      .label_bytes = 24 };
 	struct ring *ring;
 
 	config.memory = mmap(NULL, block_bytes * block_count, PROT_READ | PROT_WRITE,
@@ -71,8 +73,9 @@ static uint32_t word_of(struct ring *ring, uint32_t block)
 static void impossible_shapes_are_refused(void **state)
 {
 	static char memory[PAGE];
-	const struct ring_config good = { .memory = memory, .block_bytes = PAGE, .block_count = 1,
-					  .queue_count = 1 };
+	const struct ring_config good = {
+		.memory = memory, .block_bytes = PAGE, .block_count = 1, .queue_count = 1
+	};
 	struct ring_config bad[] = { good, good, good, good, good, good, good, good };
 	struct ring *ring;
 
@@ -444,7 +447,7 @@ struct claimer {
 	struct ring *ring;
 	uint32_t queue;
 	_Atomic bool *is_over;
-	uint32_t *claims;       /* by word: how often claimed */
+	uint32_t *claims; /* by word: how often claimed */
 	uint32_t count;
 };
 
@@ -477,7 +480,8 @@ static void a_queue_is_rescued_while_it_is_claimed_from(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		claimers[i] = (struct claimer){ .ring = ring, .queue = i == 0 ? 1 : RING_RESCUE,
+		claimers[i] = (struct claimer){ .ring = ring,
+						.queue = i == 0 ? 1 : RING_RESCUE,
 						.is_over = &is_over,
 						.claims = calloc(WORDS, sizeof(uint32_t)) };
 		assert_non_null(claimers[i].claims);
@@ -502,7 +506,8 @@ static void a_queue_is_rescued_while_it_is_claimed_from(void **state)
 	assert_int_equal(claimers[1].count + claimers[2].count, moved);
 	for (uint32_t word = 0; word < WORDS; word++)
 		assert_int_equal(claimers[0].claims[word] + claimers[1].claims[word] +
-				 claimers[2].claims[word], 1);
+					 claimers[2].claims[word],
+				 1);
 	assert_int_equal(ring_free_count(ring), 8);
 	for (int i = 0; i < 3; i++)
 		free(claimers[i].claims);
@@ -650,7 +655,7 @@ static void more_than_4_gib_go_through_and_are_counted_exactly(void **state)
 
 static void blocks_beyond_4_gib_are_where_they_belong(void **state)
 {
-	const size_t odd = 1028096; /* whole frames of 8032 bytes and whole pages */
+	const size_t odd = 1028096;   /* whole frames of 8032 bytes and whole pages */
 	const uint32_t count = 10000; /* 9.6 GiB of addresses */
 	struct ring *ring = make_ring(count, odd, 1);
 	char *base = ring_data(ring, 0), *last = ring_data(ring, count - 1);

@@ -154,7 +154,8 @@ static void a_later_piece_of_a_split_has_its_own_time_where_the_rate_is_known(vo
 
 	(void)state;
 	assert_non_null(data);
-	assert_int_equal(segmenter_create(&paced, true, 8 * JOURNAL_SEGMENT_MAX), 0); /* the longest segment takes a second */
+	assert_int_equal(segmenter_create(&paced, true, 8 * JOURNAL_SEGMENT_MAX),
+			 0); /* the longest segment takes a second */
 	assert_int_equal(segmenter_add(paced, &at, data, 1000), 0);
 	segmenter_close(paced);
 	assert_int_equal(segmenter_take(paced).utc_ns, 42);
@@ -369,7 +370,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pieces_that_do_not_go_on_are_segments_of_their_own,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_split_at_64_mib, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_later_piece_of_a_split_has_its_own_time_where_the_rate_is_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_later_piece_of_a_split_has_its_own_time_where_the_rate_is_known, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(a_segment_as_long_as_allowed_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			without_room_nothing_is_added_and_what_is_open_can_still_be_closed, setup,
@@ -378,8 +381,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_open_segment_has_an_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_sum_that_comes_along_is_taken_and_not_made_again,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_sum_begins_with_a_segment_and_one_that_was_closed_is_not_taken_up,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_sum_begins_with_a_segment_and_one_that_was_closed_is_not_taken_up, setup,
+			teardown),
 		cmocka_unit_test(without_checksums_there_is_none),
 		cmocka_unit_test_setup_teardown(a_keeper_takes_in_order_while_the_writer_adds,
 						setup, teardown),

@@ -511,8 +511,8 @@ static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 	start(&kit);
 	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < RING / BLOCK)
 		sleep_ns(MS);
-	while (held_bytes(&kit) > NEAR &&
-	       atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < CALM_WRITES) /* it was full once, and runs down */
+	while (held_bytes(&kit) > NEAR && atomic_load(&kit.disks[0].calls[FAKE_WRITE]) <
+						  CALM_WRITES) /* it was full once, and runs down */
 		sleep_ns(MS);
 	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < CALM_WRITES - 10) {
 		*(held_bytes(&kit) <= NEAR ? &near_count : &far_count) += 1;
@@ -1036,7 +1036,8 @@ static void two_disks_of_three_failing_at_once_lose_nothing(void **state)
 		kit_open(&kit, 3);
 		set_shape(&kit, turn % SHAPE_COUNT);
 		for (unsigned i = 0; i < 2; i++)
-			fake_disk_fail(&kit.disks[(turn + i) % 3], call, 1 + turn / SHAPE_COUNT, 0, EIO);
+			fake_disk_fail(&kit.disks[(turn + i) % 3], call, 1 + turn / SHAPE_COUNT, 0,
+				       EIO);
 		start(&kit);
 		assert_true(kit_wait(&kit, LONG));
 		/* a disk that got little to do may not come to the call that fails; who did is out */
@@ -1125,7 +1126,8 @@ static void a_failed_disk_that_holds_us_afterwards_keeps_nothing_from_the_others
 		kit_open(&kit, 2 + turn % 2);
 		set_shape(&kit, RAW_FILES);
 		/* in the second run of a file, or behind it: a write may also fail before the first one is safe */
-		fake_disk_fail(&kit.disks[1], turn / 2 ? FAKE_WRITE : FAKE_SYNC, turn / 2 ? 6 : 2, 0, EIO);
+		fake_disk_fail(&kit.disks[1], turn / 2 ? FAKE_WRITE : FAKE_SYNC, turn / 2 ? 6 : 2,
+			       0, EIO);
 		kit.disks[1].stuck_at[FAKE_CUT] = 1;
 		kit.disks[0].delay_ns[FAKE_WRITE] = MS;
 		start(&kit);
@@ -1222,8 +1224,8 @@ static void a_stuck_disk_beside_others_does_not_keep_them_from_ending(void **sta
 	}
 }
 
-static const enum fake_call stallable[] = { FAKE_WRITE, FAKE_SYNC, FAKE_OPEN, FAKE_RENAME,
-					    FAKE_SYNC_DIRECTORY, FAKE_ALLOCATE };
+static const enum fake_call stallable[] = { FAKE_WRITE,  FAKE_SYNC,           FAKE_OPEN,
+					    FAKE_RENAME, FAKE_SYNC_DIRECTORY, FAKE_ALLOCATE };
 
 /* It never moves again, whatever it was asked: the others have everything, and nobody waits for it. */
 static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
@@ -1232,7 +1234,8 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
-		for (enum shape shape = c % 4; shape < SHAPE_COUNT; shape += 4) { /* stress_disks has the others */
+		for (enum shape shape = c % 4; shape < SHAPE_COUNT;
+		     shape += 4) { /* stress_disks has the others */
 			struct kit kit;
 			const char *error;
 
@@ -1247,10 +1250,9 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 			error = kit_check(&kit);
 			if (error)
 				fail_msg("call %zu, shape %d: %s", c, shape, error);
-			assert_int_equal(
-				session_written_bytes(kit.session) +
-					account_get(&kit.session->account.discarded_bytes),
-				1000003);
+			assert_int_equal(session_written_bytes(kit.session) +
+						 account_get(&kit.session->account.discarded_bytes),
+					 1000003);
 			if (atomic_load(&kit.session->disks[1].state) == DISK_STUCK) {
 				left_count++;
 				assert_int_equal(kit.outcome, OUTCOME_DEGRADED);
@@ -1267,7 +1269,8 @@ static void a_disk_whose_stall_is_over_takes_part_again(void **state)
 {
 	(void)state;
 	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
-		for (enum shape shape = c % 2; shape < SHAPE_COUNT; shape += 2) { /* each with half of the calls */
+		for (enum shape shape = c % 2; shape < SHAPE_COUNT;
+		     shape += 2) { /* each with half of the calls */
 			struct kit kit;
 			const struct disk *disk;
 			uint64_t before;
@@ -1285,7 +1288,8 @@ static void a_disk_whose_stall_is_over_takes_part_again(void **state)
 			before = atomic_load(&disk->durable_bytes);
 			fake_disk_release(&kit.disks[1]);
 			if (atomic_load(&disk->state) == DISK_STUCK) {
-				for (unsigned i = 0; i < 10000 && atomic_load(&disk->durable_bytes) == before; i++)
+				for (unsigned i = 0;
+				     i < 10000 && atomic_load(&disk->durable_bytes) == before; i++)
 					sleep_ns(MS);
 				assert_int_equal(atomic_load(&disk->state), DISK_OK);
 				assert_true(atomic_load(&disk->durable_bytes) > before);
@@ -1542,9 +1546,11 @@ static void text_that_is_not_utf8_costs_no_target_its_place(void **state)
 	targets = json_object_get(json_array_get(lines, 0), "targets");
 	assert_int_equal(json_array_size(targets), 3);
 	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(json_string_value(json_object_get(json_array_get(targets, i), "path")),
-				    kit.targets[i]);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 0), "serial")), "?? 1");
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(targets, i), "path")),
+			kit.targets[i]);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(targets, 0), "serial")),
+			    "?? 1");
 	json_decref(lines);
 	finish(&kit, OUTCOME_COMPLETE, 0);
 }
@@ -1568,7 +1574,8 @@ static void each_segment_has_the_time_of_its_own_first_byte(void **state)
 	start(&kit);
 	assert_true(kit_end(&kit, LONG, LONG));
 	lines = read_lines(&kit);
-	json_array_foreach(lines, i, line) {
+	json_array_foreach(lines, i, line)
+	{
 		if (strcmp(json_string_value(json_object_get(line, "type")), "segment") != 0)
 			continue;
 		assert_true(strcmp(json_string_value(json_object_get(line, "utc")), last) > 0);

@@ -107,9 +107,7 @@ static void another_seed_is_not_the_same_stream_moved(void **state)
 static void a_loss_a_swap_and_a_repeat_are_located(void **state)
 {
 	static const size_t BLOCK = 4096, WORDS = 4096 / 8;
-	static const uint64_t order[] = {
-		0, 1, 3, 5, 4, 6, 6, 7
-	}; /* 2 lost, 4 and 5 swapped, 6 repeated */
+	static const uint64_t order[] = { 0, 1, 3, 5, 4, 6, 6, 7 }; /* 2 lost, 4 and 5 swapped, 6 repeated */
 
 	(void)state;
 	for (size_t i = 0; i < 8; i++)
@@ -118,8 +116,7 @@ static void a_loss_a_swap_and_a_repeat_are_located(void **state)
 		uint64_t word;
 
 		memcpy(&word, buf + i * 8, sizeof(word));
-		assert_int_equal(sim_position(le64toh(word), 9),
-				 order[i / WORDS] * WORDS + i % WORDS);
+		assert_int_equal(sim_position(le64toh(word), 9), order[i / WORDS] * WORDS + i % WORDS);
 	}
 }
 
@@ -411,8 +408,7 @@ static void *interrupt_later(void *source)
 
 static void an_interrupt_ends_a_read_and_a_start(void **state)
 {
-	struct source_config config = { .start_utc_ns =
-						units_realtime_ns() + 3600 * UNITS_NS_PER_S };
+	struct source_config config = { .start_utc_ns = units_realtime_ns() + 3600 * UNITS_NS_PER_S };
 	struct source *source = open_sim("sim:silence=0", 0);
 	int64_t before = units_monotonic_ns();
 	struct source_mark mark;
@@ -420,8 +416,7 @@ static void an_interrupt_ends_a_read_and_a_start(void **state)
 
 	(void)state;
 	pthread_create(&thread, NULL, interrupt_later, source);
-	assert_int_equal(source_read(source, buf, 4096, before + 60000 * MS, &mark),
-			 SOURCE_NOT_YET);
+	assert_int_equal(source_read(source, buf, 4096, before + 60000 * MS, &mark), SOURCE_NOT_YET);
 	pthread_join(thread, NULL);
 	assert_true(units_monotonic_ns() - before < 5000 * MS);
 	source_close(source);

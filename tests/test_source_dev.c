@@ -139,8 +139,7 @@ static uint64_t read_all(struct source *source, size_t len)
 
 static void random_chunks_arrive_whole_in_a_storm_of_signals(void **state)
 {
-	struct sigaction action = { .sa_handler =
-					    count_signal }; /* no SA_RESTART: EINTR everywhere */
+	struct sigaction action = { .sa_handler = count_signal }; /* no SA_RESTART: EINTR everywhere */
 	struct source *source = open_dev(fifo, 0);
 	pthread_t writer, storm;
 	uint64_t written = 0, got;
@@ -313,8 +312,7 @@ static void a_device_with_poll_keeps_its_deadline_and_tells_its_errors(void **st
 	close(master);
 	/* hung up: some kernels say the end, some an I/O error; none may hang */
 	ssize_t got = source_read(source, buf, 4096, in_ms(5000), &mark);
-	assert_true(got == SOURCE_END ||
-		    (got == -EIO && strstr(source->error, "Input/output error")));
+	assert_true(got == SOURCE_END || (got == -EIO && strstr(source->error, "Input/output error")));
 	close(slave);
 	source_close(source);
 }

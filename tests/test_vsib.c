@@ -140,8 +140,7 @@ static struct source *start_vsib(const char *board_settings, const char *details
 }
 
 /* Reads and checks that the bytes are the ones that belong there. */
-static ssize_t read_at(struct source *source, uint64_t *position, size_t len,
-		       struct source_mark *mark)
+static ssize_t read_at(struct source *source, uint64_t *position, size_t len, struct source_mark *mark)
 {
 	ssize_t got = source_read(source, buf, len, now() + 3 * S, mark);
 
@@ -657,8 +656,7 @@ static void an_absent_marker_is_told_and_missing_samples_are_counted(void **stat
 	 * 4 MB/s; 125 samples vanish in second 2, so the marker of second 3 comes that much
 	 * early
 	 */
-	struct source *source =
-		start_vsib("ring=1M:clock=1M:slip=500@10M", "mode=0,clock=1M,embed=1");
+	struct source *source = start_vsib("ring=1M:clock=1M:slip=500@10M", "mode=0,clock=1M,embed=1");
 	struct source_mark mark;
 	bool has_noted_absence = false, has_noted_loss = false;
 	uint64_t lost = 0;
@@ -669,8 +667,7 @@ static void an_absent_marker_is_told_and_missing_samples_are_counted(void **stat
 			continue;
 		lost += mark.lost_bytes;
 		has_noted_absence |=
-			strstr(source->note, "absent at second 3, found 125 samples too early") !=
-			NULL;
+			strstr(source->note, "absent at second 3, found 125 samples too early") != NULL;
 		has_noted_loss |= strstr(source->note, "come 125 samples early") != NULL;
 	}
 	assert_true(has_noted_absence);

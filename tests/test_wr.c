@@ -23,7 +23,8 @@ static int parse(const char *line)
 	int argc = 0;
 
 	snprintf(words, sizeof(words), "%s", line);
-	for (char *word = strtok_r(words, " ", &save); word && argc < 64; word = strtok_r(NULL, " ", &save))
+	for (char *word = strtok_r(words, " ", &save); word && argc < 64;
+	     word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	return wr_args_parse(&args, argc, argv, error);
 }
@@ -46,12 +47,18 @@ static const struct {
 	unsigned usleeps;
 	const char *line;
 } runs[] = {
-	{ 16000, 160000, 160.426336, 23103, "Took 160.426336 seconds, 127.659838 Mbits(dec)/s (12.1% of PCI33), usleeps = 23103." },
-	{ 16000, 3200000, 1794.831861, 15460, "Took 1794.831861 seconds, 228.210792 Mbits(dec)/s (21.6% of PCI33), usleeps = 15460." },
-	{ 20000, 120000, 150.766210, 19149, "Took 150.766210 seconds, 127.349490 Mbits(dec)/s (12.1% of PCI33), usleeps = 19149." },
-	{ 16000, 480000, 262.339687, 10418, "Took 262.339687 seconds, 234.200173 Mbits(dec)/s (22.2% of PCI33), usleeps = 10418." },
-	{ 16000, 480000, 240.906931, 31166, "Took 240.906931 seconds, 255.036249 Mbits(dec)/s (24.2% of PCI33), usleeps = 31166." },
-	{ 16000, 480000, 166.334955, 3739, "Took 166.334955 seconds, 369.375156 Mbits(dec)/s (35.0% of PCI33), usleeps = 3739." },
+	{ 16000, 160000, 160.426336, 23103,
+	  "Took 160.426336 seconds, 127.659838 Mbits(dec)/s (12.1% of PCI33), usleeps = 23103." },
+	{ 16000, 3200000, 1794.831861, 15460,
+	  "Took 1794.831861 seconds, 228.210792 Mbits(dec)/s (21.6% of PCI33), usleeps = 15460." },
+	{ 20000, 120000, 150.766210, 19149,
+	  "Took 150.766210 seconds, 127.349490 Mbits(dec)/s (12.1% of PCI33), usleeps = 19149." },
+	{ 16000, 480000, 262.339687, 10418,
+	  "Took 262.339687 seconds, 234.200173 Mbits(dec)/s (22.2% of PCI33), usleeps = 10418." },
+	{ 16000, 480000, 240.906931, 31166,
+	  "Took 240.906931 seconds, 255.036249 Mbits(dec)/s (24.2% of PCI33), usleeps = 31166." },
+	{ 16000, 480000, 166.334955, 3739,
+	  "Took 166.334955 seconds, 369.375156 Mbits(dec)/s (35.0% of PCI33), usleeps = 3739." },
 };
 
 static void six_lines_of_2007_come_out_digit_for_digit(void **state)
@@ -73,8 +80,8 @@ static void the_memory_stick_of_2007_comes_out_within_a_millionth(void **state)
 
 	(void)state;
 	wr_report_line(line, UINT64_C(8000) * 16000, 16.370638, 2738);
-	assert_int_equal(sscanf(line, "Took %lf seconds, %lf Mbits(dec)/s (%lf%% of PCI33), usleeps = %d.", &seconds, &mbps,
-				&percent, &usleeps),
+	assert_int_equal(sscanf(line, "Took %lf seconds, %lf Mbits(dec)/s (%lf%% of PCI33), usleeps = %d.",
+				&seconds, &mbps, &percent, &usleeps),
 			 4);
 	assert_true(fabs(mbps - 62.551013) / 62.551013 < 1e-6);
 	assert_true(percent == 5.9 && usleeps == 2738);
@@ -134,8 +141,9 @@ static void the_share_of_each_directory_is_by_block_number_modulo_directories(vo
 
 static void any_conversion_but_one_decimal_number_is_refused(void **state)
 {
-	static const char *const templates[] = { "%s", "%x", "%n", "%6d", "%-6d", "%06u", "%06ld", "%0d", "%00d", "%0123d",
-						 "%*d", "%1$d", "%", "a%", "%06", "%.3d", "% d" };
+	static const char *const templates[] = { "%s",    "%x",  "%n",   "%6d",    "%-6d", "%06u",
+						 "%06ld", "%0d", "%00d", "%0123d", "%*d",  "%1$d",
+						 "%",     "a%",  "%06",  "%.3d",   "% d" };
 	char line[256];
 
 	(void)state;

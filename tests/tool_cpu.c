@@ -65,7 +65,8 @@ static void print_cost(FILE *out, double wall_s, int status)
 	getrusage(RUSAGE_CHILDREN, &usage);
 	user_s = seconds(usage.ru_utime);
 	sys_s = seconds(usage.ru_stime);
-	fprintf(out, "wall_s=%.3f user_s=%.3f sys_s=%.3f cpu_s=%.3f max_rss_bytes=%" PRIu64 " status=%d\n",
+	fprintf(out,
+		"wall_s=%.3f user_s=%.3f sys_s=%.3f cpu_s=%.3f max_rss_bytes=%" PRIu64 " status=%d\n",
 		wall_s, user_s, sys_s, user_s + sys_s, (uint64_t)usage.ru_maxrss * 1024, status);
 }
 

@@ -386,8 +386,8 @@ static int run(struct audit *audit)
 	data = sum_of(audit, NULL);
 	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", position, data,
 	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") +
-	       sum_of(audit, "aborted") + sum_of(audit, "discarded"), audit->count,
-	       audit->twice_bytes);
+		       sum_of(audit, "aborted") + sum_of(audit, "discarded"),
+	       audit->count, audit->twice_bytes);
 	return audit->is_false ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

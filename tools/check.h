@@ -33,7 +33,7 @@ enum check_state {
 
 struct check_segment {
 	enum check_state state;
-	int error; /* -errno of CHECK_UNREADABLE */
+	int error;           /* -errno of CHECK_UNREADABLE */
 	bool is_rebuildable; /* check_rebuilding() */
 };
 

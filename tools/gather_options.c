@@ -124,8 +124,7 @@ static void check_options(const struct gather_options *options, const struct arg
 		mistake = "--target doesn't go with --round: the templates say where the files are";
 	else if (options->json && options->is_list)
 		mistake = "--json doesn't go with --list: the report is of what was copied";
-	else if (options->json && strcmp(options->json, "-") == 0 &&
-		 strcmp(options->output, "-") == 0)
+	else if (options->json && strcmp(options->json, "-") == 0 && strcmp(options->output, "-") == 0)
 		mistake = "--json=- and the stream can't both go to standard output";
 	if (!mistake)
 		return;

@@ -40,8 +40,7 @@ static char *try_first_copy(const char *dir, const char *name, size_t len, const
 	size_t suffix_len = strlen(LAYOUT_COPY_SUFFIX);
 	char *up, *owner;
 
-	if (len <= suffix_len ||
-	    strncmp(name + len - suffix_len, LAYOUT_COPY_SUFFIX, suffix_len) != 0)
+	if (len <= suffix_len || strncmp(name + len - suffix_len, LAYOUT_COPY_SUFFIX, suffix_len) != 0)
 		return NULL;
 	owner = try_name(dir, name, len - suffix_len, st);
 	if (owner || asprintf(&up, "%s/..", dir) < 0)

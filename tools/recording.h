@@ -58,14 +58,14 @@ enum recording_kind {
 
 /* Why bytes of the stream are not there. The first six are what `gap` lines say. */
 enum recording_cause {
-	RECORDING_OVERFLOW, /* the ring was full */
-	RECORDING_SOURCE,   /* lost by the source */
-	RECORDING_DISK,     /* lost with a disk */
-	RECORDING_ABORTED,  /* not drained when the recording was aborted */
+	RECORDING_OVERFLOW,  /* the ring was full */
+	RECORDING_SOURCE,    /* lost by the source */
+	RECORDING_DISK,      /* lost with a disk */
+	RECORDING_ABORTED,   /* not drained when the recording was aborted */
 	RECORDING_DISCARDED, /* the rest of a packet that another loss has torn */
-	RECORDING_OTHER,    /* a word this program doesn't know */
-	RECORDING_MISSING,  /* recorded, but the file is not there or too short */
-	RECORDING_UNKNOWN,  /* nothing says anything about these bytes */
+	RECORDING_OTHER,     /* a word this program doesn't know */
+	RECORDING_MISSING,   /* recorded, but the file is not there or too short */
+	RECORDING_UNKNOWN,   /* nothing says anything about these bytes */
 };
 
 struct recording_piece {

@@ -66,8 +66,8 @@ static int prepare_listing(struct listing *listing, struct recording *recording,
 	char parity_name[2 * NAME_MAX];
 
 	*listing = (struct listing){ .recording = recording, .name = name };
-	listing->is_mark6 = recording->history &&
-			    strcmp(history_layout(recording->history), "mark6") == 0;
+	listing->is_mark6 =
+		recording->history && strcmp(history_layout(recording->history), "mark6") == 0;
 	snprintf(listing->single, sizeof(listing->single), "%.*s.raw", NAME_MAX, name);
 	snprintf(parity_name, sizeof(parity_name), "%.*s" LAYOUT_PARITY_SUFFIX, NAME_MAX, name);
 	listing->has_template = text && strcmp(name, recording->name) == 0 &&

@@ -313,8 +313,7 @@ static void tell_missing(struct program *program, const struct recording_missing
 	else if (m->bytes == 0)
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s%s%s %s: at stream offset %" PRIu64 ", length not known",
-			     m->target, m->target[0] ? "/" : "", m->file, m->reason,
-			     m->stream_offset);
+			     m->target, m->target[0] ? "/" : "", m->file, m->reason, m->stream_offset);
 	else
 		findings_add(program->findings, FINDING_MISSING, FINDINGS_DIFFERENCES, item,
 			     "missing: %s%s%s %s: %" PRIu64 " bytes of the stream from %" PRIu64
