@@ -80,6 +80,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		if (ret < 0)
 			return session_refuse(refusal, session_status_for_target(ret), ret, "%s",
 					      error);
+		target_share_room(&disk->target, targets, i);
 		session->disk_count = i + 1;
 		if (config->is_index_per_target && disk->target.kind != TARGET_DIRECTORY)
 			return session_refuse(

@@ -246,6 +246,13 @@ int target_check_all(const struct target *targets, unsigned count, bool allow_sa
 	return ret;
 }
 
+void target_share_room(struct target *target, const struct target *others, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (others[i].fs_device == target->fs_device)
+			target->free_bytes = others[i].free_bytes;
+}
+
 int target_room(const struct target *target, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	struct statvfs vfs;

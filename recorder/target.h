@@ -57,6 +57,14 @@ void target_close(struct target *target);
 int target_check_all(const struct target *targets, unsigned count, bool allow_same_device, char *error);
 
 /**
+ * target_share_room() - directories on one file system have the same room
+ * @others: opened before
+ *
+ * Each was looked at when it was opened; what other programs wrote in between is no difference between them.
+ */
+void target_share_room(struct target *target, const struct target *others, unsigned count);
+
+/**
  * target_room() - free and total bytes now; may block as long as the disk does. Return: 0 or
  * -errno.
  */

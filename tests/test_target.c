@@ -179,6 +179,22 @@ static void one_directory_twice_is_refused_by_whatever_name(void **state)
 		target_close(&targets[i]);
 }
 
+/* Whatever others write while the directories are opened one after the other. */
+static void directories_on_one_file_system_have_the_same_room(void **state)
+{
+	struct target others[2] = { { .fs_device = 10, .free_bytes = 1000 },
+				    { .fs_device = 11, .free_bytes = 500 } };
+	struct target target = { .fs_device = 10, .free_bytes = 996 };
+
+	(void)state;
+	target_share_room(&target, others, 2);
+	assert_int_equal(target.free_bytes, 1000);
+	target.fs_device = 12;
+	target.free_bytes = 7;
+	target_share_room(&target, others, 2);
+	assert_int_equal(target.free_bytes, 7);
+}
+
 /* The rules alone, without the machine's disks. */
 static void devices_that_are_shared_are_refused_unless_allowed(void **state)
 {
@@ -260,6 +276,7 @@ int main(void)
 		TEST(the_kinds_without_files_are_known_by_name),
 		TEST(they_stand_alone),
 		TEST(one_directory_twice_is_refused_by_whatever_name),
+		TEST(directories_on_one_file_system_have_the_same_room),
 		TEST(devices_that_are_shared_are_refused_unless_allowed),
 		TEST(the_root_file_system_is_known),
 		TEST(a_read_only_file_system_is_refused_and_room_is_told), /* last: it leaves the common name space */
