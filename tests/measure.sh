@@ -76,12 +76,21 @@ show_cpu() {
 	printf '  %-30s %7.3f CPU s/GB   (each run:%s)\n' "$1" "$(median_of "$1" cpu)" "${measure_cpu[$1]}"
 }
 
+# The runs of a turn follow one another: what disturbs one disturbs the other, and their ratios tell how much.
+ratios_of_turns() {
+	local -n ours=measure_$3 theirs=measure_$3
+	# shellcheck disable=SC2086 # lists
+	paste -d ' ' <(printf '%s\n' ${ours[$1]}) <(printf '%s\n' ${theirs[$2]}) |
+		awk '$2 { r = $1 / $2; if (!n++ || r < least) least = r; if (r > most) most = r }
+		     END { printf "%.2f to %.2f", least, most }'
+}
+
 compare() {
 	local what
 	[ -n "${measure_cpu[$2]-}" ] || return 0
 	case $3 in cpu) what='CPU per GB' ;; *) what=throughput ;; esac
-	printf '  %-30s %7.2f x %s   (goal: %s)\n' "$1, $what" \
-		"$(calculate "$(median_of "$1" "$3") / $(median_of "$2" "$3")" %.4f)" "$2" "$4"
+	printf '  %-30s %7.2f x %s   (goal: %s; turn by turn %s)\n' "$1, $what" \
+		"$(calculate "$(median_of "$1" "$3") / $(median_of "$2" "$3")" %.4f)" "$2" "$4" "$(ratios_of_turns "$1" "$2" "$3")"
 }
 
 # shellcheck disable=SC2034 # $fs is for who calls
