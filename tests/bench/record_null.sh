@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the ring and the threads around it cost: /dev/zero -> ring of 256 MiB -> nothing, beside programs that do
+# What the ring and its reader cost: /dev/zero -> ring of 256 MiB -> nothing, beside programs that do
 # the same without a ring (dd) and with one (mbuffer).
 set -u
 . "${0%/*}/../measure.sh"
