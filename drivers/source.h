@@ -38,12 +38,27 @@ struct source_mark {
 	uint64_t lost_bytes; /* bytes of the stream lost just before this data; 0 = none */
 	int64_t utc_ns;      /* time of the first byte when the data tell it; 0 = not known */
 	bool is_estimated; /* lost_bytes was concluded from the clock, not counted by the device */
+	uint64_t lost_packets; /* those that lost_bytes stands for, where the source knows packets */
+	uint64_t discarded_bytes; /* came just before this data, but are not of the stream: duplicates, strays, late */
 };
 
 struct source_config {
 	uint64_t rate_bps; /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
 	int64_t start_utc_ns; /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
 	uint64_t start_offset; /* reserved positions before the stream's first byte; 0 */
+};
+
+/* Of a source that gets packets. received = recorded + late + duplicate + stray + unwanted. */
+struct source_packets {
+	_Atomic uint64_t received_count; /* whatever became of them */
+	_Atomic uint64_t lost_count; /* numbers that were left out, or drops that the kernel told */
+	_Atomic uint64_t late_count; /* came when they had been given up: lost as well */
+	_Atomic uint64_t duplicate_count;
+	_Atomic uint64_t reordered_count; /* came late, but were put in their place */
+	_Atomic uint64_t stray_count; /* of another length or sender, or with a number nobody agreed with */
+	_Atomic uint64_t unwanted_count; /* not to be recorded, says the sender */
+	_Atomic uint64_t restart_count;  /* times the numbers began anew */
+	_Atomic uint64_t dropped_count;  /* by the kernel, for want of room in its buffer */
 };
 
 /* Any thread reads, the reader thread writes (relaxed). */
@@ -57,6 +72,7 @@ struct source_stats {
 	_Atomic uint64_t wait_count;   /* turns in which the device had nothing yet ("usleeps") */
 	_Atomic uint64_t marker_count; /* 1PPS markers seen where they belong */
 	_Atomic uint64_t marker_missing_count; /* 1PPS markers absent where they belong */
+	struct source_packets packets;         /* has_packets */
 };
 
 struct source_ops {
@@ -84,6 +100,7 @@ struct source {
 	struct source_stats stats;
 	uint64_t rate_bps; /* rate of the stream when known (given or from mode and clock); 0 = unknown */
 	bool can_wait; /* true: never loses when it is read late (file, FIFO, sim without rate) */
+	bool has_packets;    /* stats.packets are counted */
 	bool is_paced_by_us; /* true: -r paces it (sim, file); false: -r is only a check */
 	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
