@@ -15,7 +15,7 @@
 #include "drivers/units.h"
 
 static const struct source_ops *const table[] = {
-	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, NULL,
+	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, &source_packet_ring, NULL,
 };
 
 const struct source_ops *const *source_table(void)
@@ -218,13 +218,27 @@ int source_open_with(struct source **out, const struct source_ops *ops, const ch
 	return open_driver(*out, config);
 }
 
+/* Of a prefix there may be two: one that gives packets, and one that gives what is in them. */
 int source_open(struct source **out, const char *name, const struct source_config *config)
 {
-	for (const struct source_ops *const *ops = table; *ops; ops++)
-		if (has_prefix(name, (*ops)->prefix))
+	bool wants_packets = config && config->wants_packets, is_known = false;
+
+	for (const struct source_ops *const *ops = table; *ops; ops++) {
+		if (!has_prefix(name, (*ops)->prefix))
+			continue;
+		is_known = true;
+		if (((*ops)->lend != NULL) == wants_packets)
 			return source_open_with(out, *ops, name, config);
+	}
 	*out = source_new(name);
-	return *out ? refuse_unknown(*out) : -ENOMEM;
+	if (!*out)
+		return -ENOMEM;
+	if (!is_known)
+		return refuse_unknown(*out);
+	return source_fail(*out, EINVAL,
+			   wants_packets ?
+				   "this source has no packets to keep whole; pcap:INTERFACE has" :
+				   "it gives whole packets, and only they can be recorded: --layout pcap");
 }
 
 void source_close(struct source *source)
@@ -295,6 +309,19 @@ static void add_to(_Atomic uint64_t *counter, uint64_t more)
 		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
+/* Counts what a driver has said. */
+static ssize_t count(struct source *source, ssize_t got, struct source_mark *mark)
+{
+	if (got == SOURCE_NOT_YET)
+		*mark = (struct source_mark){ 0 };
+	if (got > 0)
+		add_to(&source->stats.received_bytes, (uint64_t)got);
+	add_to(&source->stats.lost_bytes, mark->lost_bytes);
+	if (mark->is_estimated)
+		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
+	return got;
+}
+
 ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
 		    struct source_mark *mark)
 {
@@ -305,14 +332,37 @@ ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadli
 	source->error[0] = '\0';
 	source->note[0] = '\0';
 	got = check_result(source, source->ops->read(source, buf, len, deadline_ns, mark), len);
-	if (got == SOURCE_NOT_YET)
-		*mark = (struct source_mark){ 0 };
-	if (got > 0)
-		add_to(&source->stats.received_bytes, (uint64_t)got);
-	add_to(&source->stats.lost_bytes, mark->lost_bytes);
-	if (mark->is_estimated)
-		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
-	return got;
+	return count(source, got, mark);
+}
+
+/* ---- memory that is lent --------------------------------------------------------------------- */
+
+bool source_lends(const struct source *source)
+{
+	return source->ops && source->ops->lend;
+}
+
+int source_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory)
+{
+	source->error[0] = '\0';
+	return source->ops->lend(source, block_bytes, block_count, memory);
+}
+
+void source_give(struct source *source, uint32_t block)
+{
+	source->ops->give(source, block);
+}
+
+ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
+		    struct source_mark *mark)
+{
+	ssize_t got;
+
+	*mark = (struct source_mark){ 0 };
+	source->error[0] = '\0';
+	source->note[0] = '\0';
+	got = source->ops->take(source, block, deadline_ns, mark);
+	return count(source, check_result(source, got, SSIZE_MAX), mark);
 }
 
 /* ---- details with units ---------------------------------------------------------------------- */

@@ -9,6 +9,9 @@
  *
  *   sim:  file:PATH  -  dev:PATH  vsib:PATH          details behind the name: vsib:/dev/vsib,mode=0,skip=1
  *                                                    (",," is a literal comma in a path)
+ * Some have memory of their own, which the kernel fills for them (source_lends()): that becomes the memory of
+ * the ring. source_lend() instead of giving memory, source_give() and source_take() instead of source_read().
+ *
  * Threads:  open and close by the thread that sets up; start, read and stop by the reader thread alone.
  *           source_interrupt() and the counters of struct source_stats may be used by any thread.
  * Ordering: the counters are relaxed atomics, each exact by itself, written by the reader thread.
@@ -46,6 +49,7 @@ struct source_config {
 	uint64_t rate_bps; /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
 	int64_t start_utc_ns; /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
 	uint64_t start_offset; /* reserved positions before the stream's first byte; 0 */
+	bool wants_packets;    /* whole packets, in a savefile's format, not what is in them */
 };
 
 /* Of a source that gets packets. received = recorded + late + duplicate + stray + unwanted. */
@@ -84,6 +88,11 @@ struct source_ops {
 	int (*open)(struct source *source, const struct source_config *config);
 	int (*start)(struct source *source);
 	ssize_t (*read)(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+			struct source_mark *mark);
+	/* instead of read, all three: see source_lend() */
+	int (*lend)(struct source *source, size_t block_bytes, uint32_t block_count, void **memory);
+	void (*give)(struct source *source, uint32_t block);
+	ssize_t (*take)(struct source *source, uint32_t *block, int64_t deadline_ns,
 			struct source_mark *mark);
 	void (*stop)(struct source *source);
 	void (*close)(struct source *source);
@@ -155,6 +164,31 @@ int source_start(struct source *source);
 ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
 		    struct source_mark *mark);
 
+/** source_lends() - its memory becomes the ring's */
+bool source_lends(const struct source *source);
+
+/**
+ * source_lend() - memory for a ring, before source_start(); it stays the source's until source_close()
+ * @memory: set: block_bytes x block_count, page aligned, all pages there
+ *
+ * Return: 0; -errno with source->error set.
+ */
+int source_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory);
+
+/** source_give() - a block of that memory may be filled, or filled again; any order. Thread: reader. */
+void source_give(struct source *source, uint32_t block);
+
+/**
+ * source_take() - the next block that was filled: the caller's until source_give()
+ * @block: its number
+ *
+ * As source_read() otherwise; a block of this kind is filled with a multiple of 4096 bytes, and its end is one of
+ * what stands in it. After source_stop() what was there already is still handed out, then comes SOURCE_END.
+ * Return: bytes in it from its begin on (> 0); SOURCE_END; SOURCE_NOT_YET; -errno.
+ */
+ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
+		    struct source_mark *mark);
+
 /** source_stop() - stop the flow (a board stops its DMA); idempotent. Thread: reader. */
 void source_stop(struct source *source);
 
@@ -213,5 +247,6 @@ extern const struct source_ops source_file;  /* file.c */
 extern const struct source_ops source_stdin; /* file.c */
 extern const struct source_ops source_dev;   /* dev.c */
 extern const struct source_ops source_vsib;  /* vsib.c */
+extern const struct source_ops source_packet_ring; /* packet_ring.c */
 
 #endif

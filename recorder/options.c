@@ -138,7 +138,7 @@ static int set_name(struct options *o, const char *value)
 
 static int set_layout(struct options *o, const char *value)
 {
-	int index = pick(value, "raw|vbs|mark6");
+	int index = pick(value, "raw|vbs|mark6|pcap");
 
 	if (index >= 0)
 		o->session.layout = (enum layout_kind)index;
@@ -405,8 +405,8 @@ static const struct option_row rows[] = {
 	{ "start", KEY_START, "UTC", "start at this moment: 2026-11-30T08:15:00Z", set_start, false },
 	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
 	  set_name, false },
-	{ "layout", KEY_LAYOUT, "raw|vbs|mark6",
-	  "files as the stream's bytes, FlexBuff chunks (default with several targets), or Mark6 scatter-gather files",
+	{ "layout", KEY_LAYOUT, "raw|vbs|mark6|pcap",
+	  "files as the stream's bytes, FlexBuff chunks (default with several targets), Mark6 scatter-gather files, or savefiles of whole packets",
 	  set_layout, false },
 	{ "template", KEY_TEMPLATE, "NAME",
 	  "layout raw: file name with one %d or %0Nd for the file number; mark6: the files' name",

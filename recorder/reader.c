@@ -431,6 +431,74 @@ static void read_stream(struct reader *r)
 	end_overflow(r);
 }
 
+/* ---- a source that lends its memory ---- */
+
+/* Blocks that came back from the disks go back to the source. */
+static void give_blocks(struct session *session)
+{
+	uint32_t block;
+
+	while ((block = ring_take(session->ring)) != RING_NONE)
+		source_give(session->source, block);
+}
+
+/* A block that comes back meanwhile is wanted at once when few are left to be filled. */
+static int64_t next_block_turn(const struct session *session, int64_t turn_ns, int64_t now)
+{
+	uint64_t held_bytes = ring_level(session->ring).held_bytes;
+	int64_t soon = now + TURN_NS / 50;
+
+	return held_bytes > session->plan.ring_bytes / 2 && soon < turn_ns ? soon : turn_ns;
+}
+
+static void note_lost_packets(struct session *session, const struct source_mark *mark)
+{
+	if (mark->lost_packets)
+		session_event(session, "packets-lost", -1,
+			      "%s dropped %" PRIu64
+			      " packets: the ring was full; they are missing near stream offset %" PRIu64,
+			      session->source->name, mark->lost_packets,
+			      account_get(&session->account.received_bytes));
+}
+
+/* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
+static bool take_block(struct reader *r, int64_t turn_ns)
+{
+	struct session *session = r->session;
+	struct source_mark mark;
+	int64_t deadline = next_block_turn(session, turn_ns, units_monotonic_ns());
+	uint32_t block;
+	ssize_t n;
+
+	give_blocks(session);
+	into_device(session);
+	n = source_take(session->source, &block, deadline, &mark);
+	out_of_device(session);
+	note_lost_packets(session, &mark);
+	if (n <= 0)
+		return !end_of_source(r, n, &mark);
+	account_add(&session->account.received_bytes, (uint64_t)n);
+	note_data(r, units_monotonic_ns());
+	note_words(r);
+	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
+	r->position += (uint64_t)n;
+	return true;
+}
+
+static void take_stream(struct reader *r)
+{
+	while (may_go_on(r) && take_block(r, next_turn(r, units_monotonic_ns())))
+		;
+}
+
+/* What the source had when it was stopped. */
+static void take_rest(struct reader *r)
+{
+	while (!atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed) &&
+	       take_block(r, units_monotonic_ns() + TURN_NS))
+		;
+}
+
 /*
  * A board has a ring of its own; what it holds when the operator ends the stream still belongs to
  * it.
@@ -497,11 +565,17 @@ void *reader_main(void *arg)
 	pthread_setname_np(pthread_self(), "reader");
 	if (start_source(&r) == 0) {
 		set_limits(&r);
-		read_stream(&r);
+		if (session->plan.is_lent)
+			take_stream(&r);
+		else
+			read_stream(&r);
 		into_device(session);
 		source_stop(session->source);
 		out_of_device(session);
-		empty_device(&r);
+		if (session->plan.is_lent)
+			take_rest(&r);
+		else
+			empty_device(&r);
 		note_words(&r);
 	}
 	lanes_finish(r.lanes);
