@@ -491,10 +491,11 @@ static void take_stream(struct reader *r)
 		;
 }
 
-/* What the source had when it was stopped. */
+/* What the source had when it was stopped; not, when there is enough of it already. */
 static void take_rest(struct reader *r)
 {
-	while (!atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed) &&
+	while (r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed) &&
 	       take_block(r, units_monotonic_ns() + TURN_NS))
 		;
 }
