@@ -15,7 +15,7 @@
 #include "drivers/units.h"
 
 static const struct source_ops *const table[] = {
-	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, NULL,
+	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, &source_udp, NULL,
 };
 
 const struct source_ops *const *source_table(void)
@@ -310,6 +310,7 @@ ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadli
 	if (got > 0)
 		add_to(&source->stats.received_bytes, (uint64_t)got);
 	add_to(&source->stats.lost_bytes, mark->lost_bytes);
+	add_to(&source->stats.discarded_bytes, mark->discarded_bytes);
 	if (mark->is_estimated)
 		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
 	return got;

@@ -7,7 +7,8 @@
  * A source fills the memory it is given and knows nothing of rings or disks. One table of hooks
  * (struct source_ops) a driver; source_open() finds the driver by the name's prefix:
  *
- *   sim:  file:PATH  -  dev:PATH  vsib:PATH          details behind the name: vsib:/dev/vsib,mode=0,skip=1
+ *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT
+ *                                                    details behind the name: vsib:/dev/vsib,mode=0,skip=1
  *                                                    (",," is a literal comma in a path)
  * Threads:  open and close by the thread that sets up; start, read and stop by the reader thread alone.
  *           source_interrupt() and the counters of struct source_stats may be used by any thread.
@@ -38,7 +39,6 @@ struct source_mark {
 	uint64_t lost_bytes; /* bytes of the stream lost just before this data; 0 = none */
 	int64_t utc_ns;      /* time of the first byte when the data tell it; 0 = not known */
 	bool is_estimated; /* lost_bytes was concluded from the clock, not counted by the device */
-	uint64_t lost_packets; /* those that lost_bytes stands for, where the source knows packets */
 	uint64_t discarded_bytes; /* came just before this data, but are not of the stream: duplicates, strays, late */
 };
 
@@ -65,6 +65,7 @@ struct source_packets {
 struct source_stats {
 	_Atomic uint64_t received_bytes; /* delivered by source_read() */
 	_Atomic uint64_t lost_bytes;     /* sum of mark.lost_bytes */
+	_Atomic uint64_t discarded_bytes; /* sum of mark.discarded_bytes */
 	_Atomic uint64_t estimated_bytes; /* the part of lost_bytes that was concluded from the clock */
 	_Atomic uint64_t device_fill_bytes;     /* fill of the device's own ring at the last turn */
 	_Atomic uint64_t device_fill_max_bytes; /* highest fill of it seen in this run */
@@ -213,5 +214,6 @@ extern const struct source_ops source_file;  /* file.c */
 extern const struct source_ops source_stdin; /* file.c */
 extern const struct source_ops source_dev;   /* dev.c */
 extern const struct source_ops source_vsib;  /* vsib.c */
+extern const struct source_ops source_udp;   /* udp.c */
 
 #endif
