@@ -48,6 +48,14 @@ static inline uint32_t bytes_be32(const void *from)
 	return be32toh(value);
 }
 
+static inline uint64_t bytes_be64(const void *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return be64toh(value);
+}
+
 /** bytes_are_fill() - is it nothing but fill, begun at any of its four bytes? @len: 4 at least */
 static inline bool bytes_are_fill(const void *data, size_t len)
 {

@@ -4,7 +4,7 @@
  *
  *   datagrams_detail() for each detail -> datagrams_create()
  *   -> datagrams_get() while datagrams_has_ready(), else datagrams_take() with the next datagram ...
- *   -> datagrams_end() -> datagrams_get() until there is nothing ready -> datagrams_tell()
+ *   -> datagrams_end() -> datagrams_get() until there is nothing ready;  datagrams_tell() with each mark
  *
  * Knows no sockets and no files: who receives datagrams offers each with datagrams_take(), from wherever it
  * lies. As long as they come in order each is passed (DATAGRAM_PASSED): the caller has it in place already, or
@@ -14,7 +14,7 @@
  * when it comes. So an order that was mended costs a copy, and one that was kept costs none.
  *
  * A number far from its neighbours is kept, and not believed before the next one agrees. Then it is a loss, if it
- * leaves out at most DATAGRAMS_LOSS_MAX; a stream that goes back, or farther on, has begun anew (restart), and nothing
+ * leaves out at most ORDER_LOSS_MAX; a stream that goes back, or farther on, has begun anew (restart), and nothing
  * is missing. With VDIF each thread of each port is a stream; frames lost where a second ends are counted by
  * the highest number seen, or by the rate in the header.
  *
@@ -31,16 +31,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/order.h"
 #include "drivers/psn.h"
 #include "drivers/source.h"
 
 #define DATAGRAMS_KEYS "psn frame window from"
 #define DATAGRAMS_BYTES_MAX 65536 /* no datagram is longer */
 #define DATAGRAMS_PORT_MAX 64
-#define DATAGRAMS_STREAM_MAX 512 /* of all ports; what more there are is passed as it comes */
-#define DATAGRAMS_WINDOW_MAX 4096
+#define DATAGRAMS_STREAM_MAX 512  /* threads of all ports; what is of more is stray */
+#define DATAGRAMS_WINDOW_MAX 4096 /* powers of two only; others are rounded up */
 #define DATAGRAMS_WINDOW_DEFAULT 64
-#define DATAGRAMS_LOSS_MAX (INT64_C(1) << 24)
 #define DATAGRAMS_SENDER_LEN 16
 
 /* An address without its port; of IPv4 the first 4 bytes. */
@@ -65,12 +65,6 @@ struct datagram {
 	size_t bytes;                         /* of the whole as it was sent */
 	unsigned port;                        /* 0 .. port_count - 1 */
 	const struct datagram_sender *sender; /* NULL = not told: is that of all others */
-};
-
-enum datagram_step {
-	DATAGRAM_PASSED,    /* the payload is what comes next */
-	DATAGRAM_KEPT,      /* a copy was made; see datagrams_has_ready() */
-	DATAGRAM_DISCARDED, /* stray, late or there already */
 };
 
 struct datagrams;
@@ -117,8 +111,8 @@ void datagrams_lost(struct datagrams *datagrams, unsigned port, uint64_t count);
 
 bool datagrams_has_ready(const struct datagrams *datagrams);
 
-/** datagrams_has_kept() - something waits behind a hole, or for a second datagram to agree with it */
-bool datagrams_has_kept(const struct datagrams *datagrams);
+/** datagrams_is_waiting() - something is kept behind a hole */
+bool datagrams_is_waiting(const struct datagrams *datagrams);
 
 /**
  * datagrams_get() - hands out what is ready, whole payloads or a part of one where @len ends
@@ -127,7 +121,10 @@ bool datagrams_has_kept(const struct datagrams *datagrams);
  */
 size_t datagrams_get(struct datagrams *datagrams, void *buf, size_t len, struct source_mark *mark);
 
-/** datagrams_tell() - adds to the mark what was discarded since it was told last; brings the counters up to date */
+/** datagrams_count() - brings the counters up to date; once a read is enough */
+void datagrams_count(struct datagrams *datagrams);
+
+/** datagrams_tell() - adds to the mark what was discarded since it was told last, and what was lost at the end */
 void datagrams_tell(struct datagrams *datagrams, struct source_mark *mark);
 
 /** datagrams_give_up() - nothing has come for a while: what is missing is lost, what was kept becomes ready */

@@ -51,8 +51,9 @@ size_t psn_prefix_bytes(enum psn_kind kind);
  * @prefix:  psn_prefix_bytes() of them
  * @payload: @len bytes
  *
- * Return: false: it has no number. The half of a Mark5B frame that has no header is such a one, unless a number
- *         stands in front of it; so is a VDIF header whose length isn't that of the datagram.
+ * With PSN_MARK5B a frame may come in two halves, which count by two; the first has a header.
+ * Return: false: it has no number. The second half of a Mark5B frame is such a one; so is what has a VDIF
+ *         header whose length isn't that of the datagram.
  */
 bool psn_read(enum psn_kind kind, const void *prefix, const void *payload, size_t len, struct psn *psn);
 

@@ -15,7 +15,8 @@
 #include "drivers/units.h"
 
 static const struct source_ops *const table[] = {
-	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, &source_packet_ring, NULL,
+	&source_sim,  &source_file, &source_stdin,       &source_dev,
+	&source_vsib, &source_udp,  &source_packet_ring, NULL,
 };
 
 const struct source_ops *const *source_table(void)
@@ -235,10 +236,11 @@ int source_open(struct source **out, const char *name, const struct source_confi
 		return -ENOMEM;
 	if (!is_known)
 		return refuse_unknown(*out);
-	return source_fail(*out, EINVAL,
-			   wants_packets ?
-				   "this source has no packets to keep whole; pcap:INTERFACE has" :
-				   "it gives whole packets, and only they can be recorded: --layout pcap");
+	return source_fail(
+		*out, EINVAL,
+		wants_packets ?
+			"this source has no packets to keep whole; pcap:INTERFACE has" :
+			"it gives whole packets, and only they can be recorded: --layout pcap");
 }
 
 void source_close(struct source *source)
@@ -317,6 +319,7 @@ static ssize_t count(struct source *source, ssize_t got, struct source_mark *mar
 	if (got > 0)
 		add_to(&source->stats.received_bytes, (uint64_t)got);
 	add_to(&source->stats.lost_bytes, mark->lost_bytes);
+	add_to(&source->stats.discarded_bytes, mark->discarded_bytes);
 	if (mark->is_estimated)
 		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
 	return got;

@@ -7,7 +7,8 @@
  * A source fills the memory it is given and knows nothing of rings or disks. One table of hooks
  * (struct source_ops) a driver; source_open() finds the driver by the name's prefix:
  *
- *   sim:  file:PATH  -  dev:PATH  vsib:PATH          details behind the name: vsib:/dev/vsib,mode=0,skip=1
+ *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT
+ *                                                    details behind the name: vsib:/dev/vsib,mode=0,skip=1
  *                                                    (",," is a literal comma in a path)
  * Some have memory of their own, which the kernel fills for them (source_lends()): that becomes the memory of
  * the ring. source_lend() instead of giving memory, source_give() and source_take() instead of source_read().
@@ -41,7 +42,7 @@ struct source_mark {
 	uint64_t lost_bytes; /* bytes of the stream lost just before this data; 0 = none */
 	int64_t utc_ns;      /* time of the first byte when the data tell it; 0 = not known */
 	bool is_estimated; /* lost_bytes was concluded from the clock, not counted by the device */
-	uint64_t lost_packets; /* those that lost_bytes stands for, where the source knows packets */
+	uint64_t lost_packets; /* lost about here, but nobody knows where exactly, nor how many bytes they had */
 	uint64_t discarded_bytes; /* came just before this data, but are not of the stream: duplicates, strays, late */
 };
 
@@ -67,8 +68,9 @@ struct source_packets {
 
 /* Any thread reads, the reader thread writes (relaxed). */
 struct source_stats {
-	_Atomic uint64_t received_bytes; /* delivered by source_read() */
-	_Atomic uint64_t lost_bytes;     /* sum of mark.lost_bytes */
+	_Atomic uint64_t received_bytes;  /* delivered by source_read() */
+	_Atomic uint64_t lost_bytes;      /* sum of mark.lost_bytes */
+	_Atomic uint64_t discarded_bytes; /* sum of mark.discarded_bytes */
 	_Atomic uint64_t estimated_bytes; /* the part of lost_bytes that was concluded from the clock */
 	_Atomic uint64_t device_fill_bytes;     /* fill of the device's own ring at the last turn */
 	_Atomic uint64_t device_fill_max_bytes; /* highest fill of it seen in this run */
@@ -242,11 +244,12 @@ int source_fail(struct source *source, int error, const char *format, ...)
 /** source_table() - the drivers, NULL terminated, for --help */
 const struct source_ops *const *source_table(void);
 
-extern const struct source_ops source_sim;   /* sim.c */
-extern const struct source_ops source_file;  /* file.c */
-extern const struct source_ops source_stdin; /* file.c */
-extern const struct source_ops source_dev;   /* dev.c */
-extern const struct source_ops source_vsib;  /* vsib.c */
+extern const struct source_ops source_sim;         /* sim.c */
+extern const struct source_ops source_file;        /* file.c */
+extern const struct source_ops source_stdin;       /* file.c */
+extern const struct source_ops source_dev;         /* dev.c */
+extern const struct source_ops source_vsib;        /* vsib.c */
 extern const struct source_ops source_packet_ring; /* packet_ring.c */
+extern const struct source_ops source_udp;         /* udp.c */
 
 #endif

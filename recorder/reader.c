@@ -150,11 +150,22 @@ static int64_t next_turn(const struct reader *r, int64_t now)
 
 /* ---- what the source says ---- */
 
-/* Bytes the source lost before the data just read: the stream goes on behind them. */
-static void note_source_loss(struct reader *r, const struct source_mark *mark)
+/*
+ * Bytes the source lost before the data just read: the stream goes on behind them. What it threw away has
+ * no place in the stream.
+ */
+static void note_mark(struct reader *r, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
+	account_add(&session->account.received_bytes, mark->discarded_bytes);
+	account_add(&session->account.discarded_bytes, mark->discarded_bytes);
+	if (mark->lost_packets)
+		session_event(
+			session, "packets-lost", -1,
+			"%s dropped %" PRIu64
+			" packets for want of room in its buffer; they are missing near stream offset %" PRIu64,
+			session->source->name, mark->lost_packets, r->position);
 	if (mark->lost_bytes == 0)
 		return;
 	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
@@ -209,7 +220,7 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 {
 	struct session *session = r->session;
 
-	note_source_loss(r, mark); /* lost at the very end: nothing comes behind it */
+	note_mark(r, mark); /* lost at the very end: nothing comes behind it */
 	note_words(r);
 	if (result == SOURCE_NOT_YET) {
 		note_silence(r, units_monotonic_ns());
@@ -299,7 +310,7 @@ static bool drop_some(struct reader *r)
 		return !end_of_source(r, n, &mark);
 	if (mark.lost_bytes)
 		end_overflow(r); /* two causes, two gaps */
-	note_source_loss(r, &mark);
+	note_mark(r, &mark);
 	if (!r->is_overflowing) {
 		r->is_overflowing = true;
 		r->overflow_from = r->position;
@@ -388,7 +399,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	now = units_monotonic_ns();
-	note_source_loss(r, &mark);
+	note_mark(r, &mark);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	taken = within_limit(r, (size_t)n);
 	/* what the source lost counts as stream: the last bytes may lie behind the limit */
@@ -451,16 +462,6 @@ static int64_t next_block_turn(const struct session *session, int64_t turn_ns, i
 	return held_bytes > session->plan.ring_bytes / 2 && soon < turn_ns ? soon : turn_ns;
 }
 
-static void note_lost_packets(struct session *session, const struct source_mark *mark)
-{
-	if (mark->lost_packets)
-		session_event(session, "packets-lost", -1,
-			      "%s dropped %" PRIu64
-			      " packets: the ring was full; they are missing near stream offset %" PRIu64,
-			      session->source->name, mark->lost_packets,
-			      account_get(&session->account.received_bytes));
-}
-
 /* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
 static bool take_block(struct reader *r, int64_t turn_ns)
 {
@@ -474,9 +475,9 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	into_device(session);
 	n = source_take(session->source, &block, deadline, &mark);
 	out_of_device(session);
-	note_lost_packets(session, &mark);
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
+	note_mark(r, &mark);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
@@ -500,18 +501,26 @@ static void take_rest(struct reader *r)
 		;
 }
 
+/* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */
+static bool has_leftover(const struct session *session)
+{
+	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
+
+	if (session->source->has_packets)
+		return reason == STOP_SIGNAL || reason == STOP_DURATION;
+	return reason == STOP_SIGNAL && account_get(&session->source->stats.device_ring_bytes) > 0;
+}
+
 /*
- * A board has a ring of its own; what it holds when the operator ends the stream still belongs to
- * it.
+ * A board has a ring of its own, a socket its buffer; what they hold when the operator ends the stream still
+ * belongs to it.
  */
 static void empty_device(struct reader *r)
 {
 	struct session *session = r->session;
 	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
 
-	if (account_get(&session->source->stats.device_ring_bytes) == 0 ||
-	    atomic_load_explicit(&session->stop_reason, memory_order_acquire) != STOP_SIGNAL ||
-	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+	if (!has_leftover(session) || atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return;
 	while (units_monotonic_ns() < deadline && r->position < r->limit_bytes &&
 	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
