@@ -17,6 +17,7 @@ struct probe {
 	unsigned char *data;
 	size_t bytes;
 	unsigned port;
+	uint64_t lost_count; /* before it, told by the receiver */
 	struct datagram_sender sender;
 };
 
@@ -279,11 +280,11 @@ static enum datagram_step sort(struct datagrams *d, const struct datagram *datag
 	order = order_of(d, datagram->port, psn.thread);
 	if (!order)
 		return skip(d, datagram->bytes, prefix_bytes);
-	if (d->psn == PSN_NONE) {
+	if (d->psn == PSN_NONE)
 		order_lose(order, &d->room, port->lost_count);
-		port->lost_count = 0;
+	port->lost_count = 0;
+	if (d->psn == PSN_NONE)
 		return order_take_next(order, &d->room, datagram->payload, may_pass);
-	}
 	step = order_take(order, &d->room, &psn, datagram->payload, may_pass);
 	if (d->room.held_count > d->room.window)
 		datagrams_give_up(d);
@@ -339,6 +340,7 @@ static bool decide(struct datagrams *d, const struct probe *earlier, const struc
 			.sender = probe->sender.len ? &probe->sender : NULL,
 		};
 
+		d->ports[probe->port].lost_count += probe->lost_count;
 		datagram_split(d, &datagram, probe->data);
 		sort(d, &datagram, false);
 		free(probe->data);
@@ -349,10 +351,12 @@ static bool decide(struct datagrams *d, const struct probe *earlier, const struc
 
 static void drop_first_probe(struct datagrams *d)
 {
-	skip(d, d->probes[0].bytes, 0);
-	free(d->probes[0].data);
+	struct probe *first = &d->probes[0];
+
+	skip(d, first->bytes, 0);
+	free(first->data);
 	d->probe_count--;
-	memmove(&d->probes[0], &d->probes[1], d->probe_count * sizeof(d->probes[0]));
+	memmove(first, first + 1, d->probe_count * sizeof(*first));
 }
 
 static enum datagram_step take_probe(struct datagrams *d, const struct datagram *datagram)
@@ -367,12 +371,14 @@ static enum datagram_step take_probe(struct datagrams *d, const struct datagram 
 		drop_first_probe(d);
 	probe = &d->probes[d->probe_count];
 	*probe = (struct probe){ .bytes = datagram->bytes, .port = datagram->port };
+	probe->lost_count = d->ports[probe->port].lost_count;
 	if (datagram->sender)
 		probe->sender = *datagram->sender;
 	probe->data = malloc(probe->bytes + 1);
 	if (!probe->data)
 		return skip(d, datagram->bytes, 0);
 	memcpy(probe->data, datagram->payload, probe->bytes);
+	d->ports[probe->port].lost_count = 0;
 	d->probe_count++;
 	twin = find_twin(d, probe);
 	if (twin)

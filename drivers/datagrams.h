@@ -106,7 +106,11 @@ void datagram_split(const struct datagrams *datagrams, struct datagram *datagram
 enum datagram_step datagrams_take(struct datagrams *datagrams, const struct datagram *datagram,
 				  bool may_pass);
 
-/** datagrams_lost() - so many were lost before the next one of this port, as its receiver counts; for psn=none or the end */
+/**
+ * datagrams_lost() - so many were lost before the next one of this port, as its receiver counts
+ *
+ * Where there are numbers these say it better, and it counts only when no other one comes any more.
+ */
 void datagrams_lost(struct datagrams *datagrams, unsigned port, uint64_t count);
 
 bool datagrams_has_ready(const struct datagrams *datagrams);

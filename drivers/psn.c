@@ -52,7 +52,7 @@ static bool read_le64(const void *prefix, struct psn *psn)
 	uint64_t number = bytes_le64(prefix);
 
 	psn->number = vtp_number(prefix);
-	psn->is_32_bit = psn->number != number;
+	psn->is_32_bit = (uint32_t)number == 0;
 	psn->is_unwanted = !psn->is_32_bit && number & UNWANTED;
 	psn->number &= ~UNWANTED;
 	return true;

@@ -8,8 +8,8 @@
  * (struct source_ops) a driver; source_open() finds the driver by the name's prefix:
  *
  *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT
- *                                                    details behind the name: vsib:/dev/vsib,mode=0,skip=1
- *                                                    (",," is a literal comma in a path)
+ *
+ * Details stand behind the name: vsib:/dev/vsib,mode=0,skip=1 (",," is a literal comma in a path).
  * Some have memory of their own, which the kernel fills for them (source_lends()): that becomes the memory of
  * the ring. source_lend() instead of giving memory, source_give() and source_take() instead of source_read().
  *
@@ -64,6 +64,7 @@ struct source_packets {
 	_Atomic uint64_t unwanted_count; /* not to be recorded, says the sender */
 	_Atomic uint64_t restart_count;  /* times the numbers began anew */
 	_Atomic uint64_t dropped_count;  /* by the kernel, for want of room in its buffer */
+	_Atomic uint64_t buffer_bytes;    /* of the kernel, for each port; 0 = not known */
 };
 
 /* Any thread reads, the reader thread writes (relaxed). */

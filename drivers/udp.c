@@ -335,9 +335,7 @@ static enum datagram_step take(struct source *source, struct udp *udp, unsigned 
 	if (dropped) {
 		from->dropped = arrival->dropped;
 		count_dropped(source, dropped);
-		/* where there are numbers, they say it better */
-		if (datagrams_psn(udp->datagrams) == PSN_NONE)
-			datagrams_lost(udp->datagrams, udp->turn, dropped);
+		datagrams_lost(udp->datagrams, udp->turn, dropped);
 	}
 	step = datagrams_take(udp->datagrams, datagram, may_pass);
 	if (step == DATAGRAM_DISCARDED && !udp->has_told_stray)
