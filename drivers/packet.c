@@ -435,6 +435,11 @@ enum packet_fate packet_find(struct packet_finder *finder, const struct packet *
 	return fate;
 }
 
+void packet_leave_out(struct packet_finder *finder)
+{
+	finder->packets[PACKET_FILTERED]++;
+}
+
 void packet_finder_end(struct packet_finder *finder)
 {
 	fragments_end(finder->fragments);
@@ -464,6 +469,7 @@ static const struct {
 } fates[PACKET_FATE_COUNT] = {
 	[PACKET_DATAGRAM] = { "datagram", "UDP datagrams" },
 	[PACKET_FRAGMENT] = { "fragment", "fragments" },
+	[PACKET_FILTERED] = { "filtered", "left out by the filter" },
 	[PACKET_OTHER_PORT] = { "other_port", "for another port" },
 	[PACKET_NOT_UDP] = { "not_udp", "not UDP" },
 	[PACKET_NOT_IP] = { "not_ip", "not IP" },
@@ -503,7 +509,7 @@ bool packet_tell_left_out(const struct packet_counts *counts, char *text, size_t
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (int fate = PACKET_OTHER_PORT; fate < PACKET_FATE_COUNT; fate++)
+	for (int fate = PACKET_FILTERED; fate < PACKET_FATE_COUNT; fate++)
 		if (counts->packets[fate])
 			append(text, size, &used, "%s%" PRIu64 " %s", used ? ", " : "",
 			       counts->packets[fate], fates[fate].words);

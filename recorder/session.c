@@ -52,6 +52,7 @@ static int open_source(struct session *session, struct refusal *refusal)
 	struct source_config source_config = {
 		.rate_bps = config->rate_bps,
 		.start_utc_ns = config->start_utc_ns,
+		.is_as_recorded = config->is_as_recorded,
 	};
 	int ret = config->source_ops ?
 			  source_open_with(&session->source, config->source_ops,

@@ -323,6 +323,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 		outcome = OUTCOME_DEGRADED;
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
 		outcome = OUTCOME_LOSS;
+	/* relaxed: the stream has ended, or the last word is not spoken yet */
+	if (atomic_load_explicit(&session->source->is_incomplete, memory_order_relaxed))
+		outcome = OUTCOME_LOSS;
 	/* lost by the clock, position unknown; a source that can wait is only slow */
 	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) &&
 	    !session->source->can_wait)
