@@ -172,7 +172,7 @@ static unsigned link_protocol(int link_type, const unsigned char *data)
 	}
 }
 
-static bool is_link_known(int link_type)
+bool packet_knows_link(int link_type)
 {
 	switch (link_type) {
 	case DLT_RAW:
@@ -196,7 +196,7 @@ static enum packet_fate skip_link(int link_type, struct span *span, unsigned *ty
 {
 	size_t header_bytes = link_header_bytes(link_type);
 
-	if (!is_link_known(link_type))
+	if (!packet_knows_link(link_type))
 		return PACKET_UNKNOWN_LINK;
 	if (span->len < (header_bytes ? header_bytes : 1))
 		return missing(span);
@@ -414,7 +414,11 @@ static enum packet_fate find(struct packet_finder *finder, struct span span, int
 		fate = join(finder, &ip, utc_ns);
 	if (fate == PACKET_DATAGRAM && ip.protocol != IP_UDP)
 		fate = PACKET_NOT_UDP;
-	return fate == PACKET_DATAGRAM ? read_udp(finder, &ip.rest, udp) : fate;
+	if (fate != PACKET_DATAGRAM)
+		return fate;
+	udp->sender_bytes = ip.key.version == 4 ? 4 : 16;
+	memcpy(udp->sender, ip.key.source, sizeof(udp->sender));
+	return read_udp(finder, &ip.rest, udp);
 }
 
 enum packet_fate packet_find(struct packet_finder *finder, const struct packet *packet,
@@ -433,6 +437,11 @@ enum packet_fate packet_find(struct packet_finder *finder, const struct packet *
 	if (fate == PACKET_DATAGRAM)
 		finder->payload_bytes += udp->len;
 	return fate;
+}
+
+void packet_leave_out(struct packet_finder *finder)
+{
+	finder->packets[PACKET_FILTERED]++;
 }
 
 void packet_finder_end(struct packet_finder *finder)
@@ -464,6 +473,7 @@ static const struct {
 } fates[PACKET_FATE_COUNT] = {
 	[PACKET_DATAGRAM] = { "datagram", "UDP datagrams" },
 	[PACKET_FRAGMENT] = { "fragment", "fragments" },
+	[PACKET_FILTERED] = { "filtered", "left out by the filter" },
 	[PACKET_OTHER_PORT] = { "other_port", "for another port" },
 	[PACKET_NOT_UDP] = { "not_udp", "not UDP" },
 	[PACKET_NOT_IP] = { "not_ip", "not IP" },
@@ -503,7 +513,7 @@ bool packet_tell_left_out(const struct packet_counts *counts, char *text, size_t
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (int fate = PACKET_OTHER_PORT; fate < PACKET_FATE_COUNT; fate++)
+	for (int fate = PACKET_FILTERED; fate < PACKET_FATE_COUNT; fate++)
 		if (counts->packets[fate])
 			append(text, size, &used, "%s%" PRIu64 " %s", used ? ", " : "",
 			       counts->packets[fate], fates[fate].words);

@@ -21,10 +21,13 @@
 
 #include "drivers/fragments.h"
 
+#define PACKET_TEXT_LEN 400 /* for packet_tell_left_out() */
+
 /* What became of a packet. */
 enum packet_fate {
 	PACKET_DATAGRAM, /* here is a whole datagram's payload; of a fragmented one, with its last packet */
 	PACKET_FRAGMENT, /* part of a datagram that is not whole yet, or one that was there already */
+	PACKET_FILTERED,     /* the caller didn't want it: packet_leave_out() */
 	PACKET_OTHER_PORT,   /* a whole datagram, for another port than the one wanted */
 	PACKET_NOT_UDP,      /* IP, with something else in it */
 	PACKET_NOT_IP,       /* ARP, or whatever */
@@ -33,7 +36,7 @@ enum packet_fate {
 	PACKET_REFUSED,      /* a fragment that overlaps others, or of a datagram with such */
 	PACKET_UNKNOWN_LINK, /* the capture's link type is not known here */
 };
-#define PACKET_FATE_COUNT 9
+#define PACKET_FATE_COUNT 10
 
 struct packet_finder_config {
 	int link_type; /* DLT_..., as pcap_datalink() says */
@@ -53,6 +56,8 @@ struct packet_udp {
 	size_t len; /* with PACKET_CUT: of the payload as it was sent; 0 = not known */
 	uint16_t source_port;
 	uint16_t destination_port;
+	unsigned char sender[16]; /* its address; of IPv4 the first 4 bytes */
+	unsigned sender_bytes;    /* 4 or 16 */
 };
 
 struct packet_counts {
@@ -62,6 +67,9 @@ struct packet_counts {
 };
 
 struct packet_finder;
+
+/** packet_knows_link() - DLT_...; of others all packets are PACKET_UNKNOWN_LINK */
+bool packet_knows_link(int link_type);
 
 /** packet_finder_create() - Return: 0; -ENOMEM. */
 int packet_finder_create(struct packet_finder **out, const struct packet_finder_config *config);
@@ -77,6 +85,9 @@ void packet_finder_free(struct packet_finder *finder);
  */
 enum packet_fate packet_find(struct packet_finder *finder, const struct packet *packet,
 			     struct packet_udp *udp);
+
+/** packet_leave_out() - a packet that need not be looked at: PACKET_FILTERED */
+void packet_leave_out(struct packet_finder *finder);
 
 /** packet_finder_end() - no more packets: fragments that are held are incomplete */
 void packet_finder_end(struct packet_finder *finder);

@@ -28,6 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "drivers/interface.h"
 #include "drivers/pace.h"
 #include "drivers/pcapng.h"
 #include "drivers/source.h"
@@ -35,8 +36,8 @@
 
 #define RETIRE_MS 100
 #define FRAME_BYTES 2048 /* only has to divide a block: with V3 packets lie one behind the other */
-#define LAST_NS (INT64_C(3) * RETIRE_MS * 1000000) /* after the stop: until the last block is out */
-#define SNAP_BYTES 262144 /* whole packets, whatever the card has put together */
+#define LAST_MS 3 * RETIRE_MS /* by then it is, whatever the kernel's timer was about */
+#define MOMENT_NS INT64_C(1000000)
 #define WRITE_ALIGN ((size_t)4096)
 #define VLAN_BYTES 4
 #define ADDRESSES_BYTES 12 /* in front of an Ethernet type */
@@ -44,18 +45,16 @@
 
 struct packet_ring {
 	int fd;
-	int index; /* of the interface */
+	struct interface interface;
 	int link_type;
-	bool is_promiscuous;
-	char filter[SOURCE_DETAIL_LEN];
 	struct bpf_program program; /* of the filter; for sock_fprog, which is the same */
 	char *memory;
 	size_t block_bytes;
 	uint32_t block_count;
-	uint32_t next;   /* the block the kernel fills, or will have filled, next */
+	uint32_t next;        /* the block the kernel fills, or will have filled, next */
 	uint32_t given_count; /* blocks the kernel has */
-	bool is_down;
-	int64_t last_ns; /* after the stop: nothing comes after this moment */
+	bool is_stopped;
+	bool is_gone; /* the interface */
 };
 
 /* Where the bytes of a packet lie, once what the kernel says of it has been read. */
@@ -77,31 +76,12 @@ static int take_details(struct source *source, struct packet_ring *ring)
 	char buf[SOURCE_DETAIL_LEN];
 	struct source_detail detail;
 	const char *cursor = NULL;
+	bool is_done;
+	int ret = 0;
 
-	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail)) {
-		if (strcmp(detail.key, "filter") == 0)
-			strcpy(ring->filter, detail.value);
-		else if (detail.value[0] == '\0')
-			ring->is_promiscuous = true;
-		else
-			return source_fail(source, EINVAL, "promiscuous has no value");
-	}
-	return 0;
-}
-
-static int errno_of(int pcap_error)
-{
-	switch (pcap_error) {
-	case PCAP_ERROR_NO_SUCH_DEVICE:
-		return ENODEV;
-	case PCAP_ERROR_PERM_DENIED:
-	case PCAP_ERROR_PROMISC_PERM_DENIED:
-		return EACCES;
-	case PCAP_ERROR_IFACE_NOT_UP:
-		return ENETDOWN;
-	default:
-		return EIO;
-	}
+	while (!ret && source_next_detail(source, &cursor, buf, sizeof(buf), &detail))
+		ret = interface_detail(source, &detail, &ring->interface, &is_done);
+	return ret;
 }
 
 /*
@@ -116,21 +96,13 @@ static int ask_pcap(struct source *source, struct packet_ring *ring)
 
 	if (!pcap)
 		return source_fail(source, ENODEV, "cannot open: %s", error);
-	pcap_set_snaplen(pcap, SNAP_BYTES);
+	pcap_set_snaplen(pcap, INTERFACE_SNAP_BYTES);
 	pcap_set_timeout(pcap, RETIRE_MS);
-	ret = pcap_activate(pcap);
-	if (ret < 0) {
-		const char *what = pcap_geterr(pcap);
-
-		ret = source_fail(source, errno_of(ret), "cannot open: %s",
-				  what[0] ? what : pcap_statustostr(ret));
-		pcap_close(pcap);
-		return ret;
+	ret = interface_activate(source, pcap);
+	if (ret == 0) {
+		ring->link_type = pcap_datalink(pcap);
+		ret = interface_compile(source, &ring->interface, pcap, &ring->program);
 	}
-	ring->link_type = pcap_datalink(pcap);
-	ret = pcap_compile(pcap, &ring->program, ring->filter, 1, PCAP_NETMASK_UNKNOWN);
-	if (ret < 0)
-		ret = source_fail(source, EINVAL, "filter \"%s\": %s", ring->filter, pcap_geterr(pcap));
 	pcap_close(pcap);
 	return ret;
 }
@@ -139,20 +111,18 @@ static int open_socket(struct source *source, struct packet_ring *ring)
 {
 	struct sock_fprog program = { (unsigned short)ring->program.bf_len,
 				      (struct sock_filter *)ring->program.bf_insns };
-	static const int version = TPACKET_V3, yes = 1;
+	static const int version = TPACKET_V3;
 
 	/* bound to no protocol it receives nothing yet */
 	ring->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (ring->fd < 0)
-		return source_fail(source, errno,
-				   "no packet socket: %s; it needs root or CAP_NET_RAW", strerror(errno));
+		return source_fail(source, errno, "no packet socket: %s; it needs root or CAP_NET_RAW",
+				   strerror(errno));
 	if (setsockopt(ring->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) < 0)
 		return source_fail(source, errno, "the kernel has no TPACKET_V3: %s", strerror(errno));
 	if (setsockopt(ring->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0)
 		return source_fail(source, errno, "the kernel refuses the filter: %s", strerror(errno));
-	/* on lo each packet leaves and comes in: once is enough */
-	if (strcmp(source->path, "lo") == 0)
-		setsockopt(ring->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes));
+	interface_take_once(source, ring->fd);
 	return 0;
 }
 
@@ -171,11 +141,12 @@ static int ring_open(struct source *source, const struct source_config *config)
 	ret = take_details(source, ring);
 	if (ret < 0)
 		return ret;
-	ring->index = (int)if_nametoindex(source->path);
-	if (ring->index == 0)
-		return source_fail(source, ENODEV,
-				   "there is no such interface whose packets can be kept whole; \"ip link\" shows them");
-	ret = ask_pcap(source, ring);
+	if (strcmp(source->path, "any") == 0)
+		return source_fail(source, EINVAL,
+				   "packets of all interfaces can't be kept whole: one is wanted");
+	ret = interface_find(source, &ring->interface);
+	if (ret == 0)
+		ret = ask_pcap(source, ring);
 	if (ret < 0)
 		return ret;
 	if (ring->link_type != DLT_EN10MB && ring->link_type != DLT_RAW)
@@ -214,17 +185,20 @@ static int ring_lend(struct source *source, size_t block_bytes, uint32_t block_c
 	};
 
 	if (block_bytes > UINT32_MAX / 2 || block_bytes / FRAME_BYTES * block_count > UINT32_MAX)
-		return source_fail(source, EINVAL, "a packet ring of %" PRIu32 " blocks of %zu bytes is too large",
+		return source_fail(source, EINVAL,
+				   "a packet ring of %" PRIu32 " blocks of %zu bytes is too large",
 				   block_count, block_bytes);
 	if (setsockopt(ring->fd, SOL_PACKET, PACKET_RESERVE, &reserve, sizeof(reserve)) < 0 ||
 	    setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)) < 0)
 		return source_fail(source, errno,
-				   "the kernel has no packet ring of %" PRIu32 " blocks of %zu bytes for us: %s; a smaller --ring",
+				   "the kernel has no packet ring of %" PRIu32
+				   " blocks of %zu bytes for us: %s; a smaller --ring",
 				   block_count, block_bytes, strerror(errno));
 	ring->memory = mmap(NULL, block_bytes * block_count, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_POPULATE, ring->fd, 0);
 	if (ring->memory == MAP_FAILED)
-		return source_fail(source, errno, "the packet ring can't be mapped: %s", strerror(errno));
+		return source_fail(source, errno, "the packet ring can't be mapped: %s",
+				   strerror(errno));
 	ring->block_bytes = block_bytes;
 	ring->block_count = block_count;
 	*memory = ring->memory;
@@ -252,7 +226,8 @@ static void ring_give(struct source *source, uint32_t block)
 /* Into the place where it was before the kernel took it off. */
 static void put_vlan_tag(struct place *place, const struct tpacket3_hdr *head)
 {
-	uint16_t type = head->tp_status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
+	uint16_t type =
+		head->tp_status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
 	const uint16_t tag[2] = { htons(type), htons((uint16_t)head->hv1.tp_vlan_tci) };
 
 	memmove(place->data - VLAN_BYTES, place->data, ADDRESSES_BYTES);
@@ -287,7 +262,7 @@ static size_t convert(const struct source *source, uint32_t block, int64_t *utc_
 	struct pcapng_interface interface = {
 		.link_type = ring->link_type == DLT_EN10MB ? 1 : 101,
 		.name = source->path,
-		.filter = ring->filter,
+		.filter = ring->interface.filter,
 		.program = PROGRAM,
 	};
 	char *begin = ring->memory + ring->block_bytes * block;
@@ -319,7 +294,7 @@ static int bind_to(const struct packet_ring *ring, uint16_t protocol)
 	const struct sockaddr_ll address = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(protocol),
-		.sll_ifindex = ring->index,
+		.sll_ifindex = ring->interface.index,
 	};
 
 	return bind(ring->fd, (const struct sockaddr *)&address, sizeof(address));
@@ -328,23 +303,32 @@ static int bind_to(const struct packet_ring *ring, uint16_t protocol)
 static int ring_start(struct source *source)
 {
 	struct packet_ring *ring = source->state;
-	const struct packet_mreq promiscuous = { .mr_ifindex = ring->index,
+	const struct packet_mreq promiscuous = { .mr_ifindex = ring->interface.index,
 						 .mr_type = PACKET_MR_PROMISC };
 
-	if (ring->is_promiscuous && setsockopt(ring->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP,
-					       &promiscuous, sizeof(promiscuous)) < 0)
+	if (ring->interface.is_promiscuous && setsockopt(ring->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP,
+							 &promiscuous, sizeof(promiscuous)) < 0)
 		return source_fail(source, errno, "it can't be made promiscuous: %s", strerror(errno));
 	if (bind_to(ring, ETH_P_ALL) < 0)
 		return source_fail(source, errno, "cannot start: %s", strerror(errno));
 	return 0;
 }
 
+/* No packet comes in any more, and those that did are handed out by the kernel. */
+static void shut_out(struct packet_ring *ring)
+{
+	static const _Atomic bool never = false;
+
+	if (ring->is_stopped)
+		return;
+	bind_to(ring, 0);
+	pace_sleep_until(units_monotonic_ns() + LAST_MS * INT64_C(1000000), &never);
+	ring->is_stopped = true;
+}
+
 static void ring_stop(struct source *source)
 {
-	struct packet_ring *ring = source->state;
-
-	bind_to(ring, 0); /* no packet comes any more; those that are there do, in their time */
-	ring->last_ns = units_monotonic_ns() + LAST_NS;
+	shut_out(source->state);
 }
 
 /* relaxed: counters, each exact by itself */
@@ -353,8 +337,7 @@ static void add_to(_Atomic uint64_t *counter, uint64_t count)
 	atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
 }
 
-static void tell_dropped(struct source *source, const struct packet_ring *ring,
-			 struct source_mark *mark)
+static void tell_dropped(struct source *source, const struct packet_ring *ring, struct source_mark *mark)
 {
 	struct tpacket_stats_v3 stats;
 	socklen_t len = sizeof(stats);
@@ -367,24 +350,6 @@ static void tell_dropped(struct source *source, const struct packet_ring *ring,
 	add_to(&source->stats.packets.lost_count, stats.tp_drops);
 }
 
-/* The interface is down, or gone. */
-static int look_at_interface(struct source *source, struct packet_ring *ring)
-{
-	char name[IF_NAMESIZE];
-	socklen_t len = sizeof(int);
-	int error = 0;
-
-	getsockopt(ring->fd, SOL_SOCKET, SO_ERROR, &error, &len);
-	if (!if_indextoname((unsigned int)ring->index, name))
-		return source_fail(source, ENODEV, "the interface is gone");
-	if (error && error != ENETDOWN)
-		return source_fail(source, error, "cannot receive: %s", strerror(error));
-	if (error && !ring->is_down)
-		source_note(source, "the interface is down: what comes when it is up again is taken");
-	ring->is_down = error != 0;
-	return 0;
-}
-
 static bool is_filled(const struct packet_ring *ring)
 {
 	/* acquire: the kernel's packets */
@@ -393,22 +358,56 @@ static bool is_filled(const struct packet_ring *ring)
 		TP_STATUS_USER);
 }
 
-/* Return: 1: a block is there; SOURCE_NOT_YET; -errno. */
+/* An interface that is gone is an error, once all has been taken that came before. Return: 0; -errno. */
+static int look(struct source *source, struct packet_ring *ring)
+{
+	int ret = interface_look(source, &ring->interface, ring->fd);
+
+	if (ret != -ENODEV)
+		return ret;
+	ring->is_gone = true;
+	shut_out(ring);
+	return 0;
+}
+
+/*
+ * Waits a little. To poll() also a block can be read that is with the disks; then only time is left to
+ * go by, and a moment is short for a block.
+ * Return: 0; SOURCE_NOT_YET: the deadline has come; -errno.
+ */
+static int wait_a_little(struct source *source, struct packet_ring *ring, int64_t deadline_ns)
+{
+	int64_t now = units_monotonic_ns();
+	int events, ret;
+
+	if (now >= deadline_ns || is_interrupted(source)) {
+		ret = look(source, ring);
+		return ret < 0 || ring->is_stopped ? ret : SOURCE_NOT_YET;
+	}
+	add_to(&source->stats.wait_count, 1);
+	events = pace_poll(ring->fd, deadline_ns, &source->is_interrupted);
+	if (events < 0)
+		return source_fail(source, -events, "cannot wait: %s", strerror(-events));
+	if (events & POLLERR)
+		return look(source, ring);
+	if (events && !is_filled(ring))
+		pace_sleep_until(deadline_ns < now + MOMENT_NS ? deadline_ns : now + MOMENT_NS,
+				 &source->is_interrupted);
+	return 0;
+}
+
+/* Return: 1: a block is there; SOURCE_END; SOURCE_NOT_YET; -errno. */
 static int wait_for_block(struct source *source, struct packet_ring *ring, int64_t deadline_ns)
 {
 	while (!is_filled(ring)) {
-		int events, ret;
+		int ret;
 
-		add_to(&source->stats.wait_count, 1);
-		events = pace_poll(ring->fd, deadline_ns, &source->is_interrupted);
-		if (events < 0)
-			return source_fail(source, -events, "cannot wait: %s", strerror(-events));
-		ret = events & POLLERR ? look_at_interface(source, ring) : 0;
+		if (ring->is_stopped)
+			return ring->is_gone ? source_fail(source, ENODEV, "the interface is gone") :
+					       SOURCE_END;
+		ret = wait_a_little(source, ring, deadline_ns);
 		if (ret < 0)
 			return ret;
-		if (!is_filled(ring) &&
-		    (events == 0 || is_interrupted(source) || units_monotonic_ns() >= deadline_ns))
-			return SOURCE_NOT_YET;
 	}
 	return 1;
 }
@@ -418,17 +417,12 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 {
 	struct packet_ring *ring = source->state;
 	size_t bytes;
-	int ret;
+	int ret = wait_for_block(source, ring, deadline_ns);
 
-	if (ring->last_ns && deadline_ns > ring->last_ns)
-		deadline_ns = ring->last_ns;
-	ret = wait_for_block(source, ring, deadline_ns);
-	if (ret == SOURCE_NOT_YET && ring->last_ns && units_monotonic_ns() >= ring->last_ns)
-		ret = SOURCE_END;
-	if (ret < 0)
+	if (ret == SOURCE_NOT_YET)
 		return ret;
 	tell_dropped(source, ring, mark);
-	if (ret == SOURCE_END)
+	if (ret != 1)
 		return ret;
 	*block = ring->next;
 	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
@@ -440,7 +434,7 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 
 const struct source_ops source_packet_ring = {
 	.prefix = "pcap:",
-	.keys = "filter promiscuous",
+	.keys = INTERFACE_KEYS,
 	.takes_path = true,
 	.open = ring_open,
 	.start = ring_start,

@@ -21,7 +21,7 @@
 #define OPTION_HEAD_BYTES 4
 #define ENTERPRISE UINT32_C(32473)
 #define CUSTOM_BYTES_MAX UINT16_C(65532) /* of one option, a multiple of PCAPNG_ALIGN */
-#define NANOSECONDS 9 /* 10 to the power of minus that */
+#define NANOSECONDS 9                    /* 10 to the power of minus that */
 
 #define NAME_MAX_BYTES 63
 #define FILTER_MAX_BYTES 127

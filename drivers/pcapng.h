@@ -27,11 +27,11 @@
 #define PCAPNG_BEGIN_BYTES 512 /* at most, of what pcapng_begin() has to say */
 
 struct pcapng_interface {
-	uint16_t link_type;    /* LINKTYPE_... */
-	uint32_t snap_len;     /* 0 = whole packets */
-	const char *name;      /* of the interface; up to 63 bytes count */
-	const char *filter;    /* the expression; "" = none; up to 127 bytes count */
-	const char *program;   /* name and version of who writes; up to 63 bytes count */
+	uint16_t link_type;  /* LINKTYPE_... */
+	uint32_t snap_len;   /* 0 = whole packets */
+	const char *name;    /* of the interface; up to 63 bytes count */
+	const char *filter;  /* the expression; "" = none; up to 127 bytes count */
+	const char *program; /* name and version of who writes; up to 63 bytes count */
 };
 
 struct pcapng_packet {

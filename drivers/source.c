@@ -15,8 +15,8 @@
 #include "drivers/units.h"
 
 static const struct source_ops *const table[] = {
-	&source_sim,  &source_file, &source_stdin,       &source_dev,
-	&source_vsib, &source_udp,  &source_packet_ring, NULL,
+	&source_sim, &source_file, &source_stdin,       &source_dev,      &source_vsib,
+	&source_udp, &source_pcap, &source_packet_ring, &source_pcapfile, NULL,
 };
 
 const struct source_ops *const *source_table(void)
@@ -169,6 +169,8 @@ static int refuse_unknown(struct source *source)
 	for (const struct source_ops *const *ops = table; *ops; ops++) {
 		size_t used = strlen(known);
 
+		if (!(*ops)->summary) /* the other one of its name has been told */
+			continue;
 		snprintf(known + used, sizeof(known) - used, " %s", (*ops)->prefix);
 	}
 	return source_fail(source, EINVAL, "unknown source; a name begins with one of%s", known);
@@ -197,11 +199,16 @@ static int open_driver(struct source *source, const struct source_config *config
 	const struct source_ops *ops = source->ops;
 	int ret;
 
+	if (!config)
+		config = &nothing_asked;
 	ret = split_name(source, source->name + strlen(ops->prefix));
 	if (!ret)
 		ret = check_keys(source);
+	if (!ret && config->is_as_recorded && !is_in_list(ops->keys, "as-recorded"))
+		ret = source_fail(source, EINVAL,
+				  "has no time stamps to go by: as-recorded is for pcapfile:");
 	if (!ret && ops->open)
-		ret = ops->open(source, config ? config : &nothing_asked);
+		ret = ops->open(source, config);
 	if (ret && !source->error[0])
 		source_fail(source, -ret, "cannot open: %s", strerror(-ret));
 	return ret;
@@ -309,6 +316,38 @@ static void add_to(_Atomic uint64_t *counter, uint64_t more)
 {
 	if (more)
 		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+void source_tell_capture(struct source *source, const struct packet_counts *counts)
+{
+	struct source_capture *capture = &source->stats.capture;
+
+	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
+		atomic_store_explicit(&capture->packets[fate], counts->packets[fate],
+				      memory_order_relaxed);
+	atomic_store_explicit(&capture->incomplete_count, counts->fragments.incomplete_count,
+			      memory_order_relaxed);
+	atomic_store_explicit(&capture->incomplete_fragments,
+			      counts->fragments.incomplete_fragments, memory_order_relaxed);
+}
+
+bool source_capture(const struct source *source, struct packet_counts *counts)
+{
+	const struct source_stats *stats = &source->stats;
+	const struct source_capture *capture = &stats->capture;
+
+	/* relaxed: counters, each exact by itself */
+	*counts = (struct packet_counts){
+		.payload_bytes = atomic_load_explicit(&stats->received_bytes, memory_order_relaxed),
+		.fragments.incomplete_count =
+			atomic_load_explicit(&capture->incomplete_count, memory_order_relaxed),
+		.fragments.incomplete_fragments =
+			atomic_load_explicit(&capture->incomplete_fragments, memory_order_relaxed),
+	};
+	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
+		counts->packets[fate] =
+			atomic_load_explicit(&capture->packets[fate], memory_order_relaxed);
+	return source->has_capture;
 }
 
 /* Counts what a driver has said. */

@@ -7,7 +7,7 @@
  * A source fills the memory it is given and knows nothing of rings or disks. One table of hooks
  * (struct source_ops) a driver; source_open() finds the driver by the name's prefix:
  *
- *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT
+ *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT  pcap:INTERFACE  pcapfile:PATH
  *
  * Details stand behind the name: vsib:/dev/vsib,mode=0,skip=1 (",," is a literal comma in a path).
  * Some have memory of their own, which the kernel fills for them (source_lends()): that becomes the memory of
@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "drivers/packet.h"
 
 #define SOURCE_ERROR_LEN 512
 #define SOURCE_DETAIL_LEN 256 /* longest "key=value" */
@@ -49,6 +51,7 @@ struct source_mark {
 struct source_config {
 	uint64_t rate_bps; /* -r in bit/s; 0 = none: paces what we drive, is a check for devices */
 	int64_t start_utc_ns; /* first sample wanted at this moment; 0 = at once (vsib: next full second) */
+	bool is_as_recorded; /* at the data's own time stamps, by drivers with a detail of that name */
 	uint64_t start_offset; /* reserved positions before the stream's first byte; 0 */
 	bool wants_packets;    /* whole packets, in a savefile's format, not what is in them */
 };
@@ -64,7 +67,14 @@ struct source_packets {
 	_Atomic uint64_t unwanted_count; /* not to be recorded, says the sender */
 	_Atomic uint64_t restart_count;  /* times the numbers began anew */
 	_Atomic uint64_t dropped_count;  /* by the kernel, for want of room in its buffer */
-	_Atomic uint64_t buffer_bytes;    /* of the kernel, for each port; 0 = not known */
+	_Atomic uint64_t buffer_bytes;   /* of the kernel, for each port; 0 = not known */
+};
+
+/* Packets of a capture, by what became of them. */
+struct source_capture {
+	_Atomic uint64_t packets[PACKET_FATE_COUNT];
+	_Atomic uint64_t incomplete_count;     /* datagrams of which fragments are missing ... */
+	_Atomic uint64_t incomplete_fragments; /* ... and those that came of them */
 };
 
 /* Any thread reads, the reader thread writes (relaxed). */
@@ -80,11 +90,12 @@ struct source_stats {
 	_Atomic uint64_t marker_count; /* 1PPS markers seen where they belong */
 	_Atomic uint64_t marker_missing_count; /* 1PPS markers absent where they belong */
 	struct source_packets packets;         /* has_packets */
+	struct source_capture capture;         /* has_capture */
 };
 
 struct source_ops {
 	const char *prefix;  /* "sim:", "-" ... what the name begins with */
-	const char *summary; /* one line for --help: "sim:[,rate=..]  the simulator ..." */
+	const char *summary; /* one line for --help: "sim:[,rate=..]  the simulator ..."; NULL: another one of this prefix has it */
 	const char *keys; /* the details it knows: "rate seed"; others are refused before open; NULL = none */
 	bool takes_path; /* a path must follow the prefix; false: what follows are details at once */
 	/* what follows may be NULL except read; close is called when state is set, also after a failed open */
@@ -113,13 +124,15 @@ struct source {
 	uint64_t rate_bps; /* rate of the stream when known (given or from mode and clock); 0 = unknown */
 	bool can_wait; /* true: never loses when it is read late (file, FIFO, sim without rate) */
 	bool has_packets;    /* stats.packets are counted */
+	bool has_capture;    /* stats.capture is counted */
 	bool is_paced_by_us; /* true: -r paces it (sim, file); false: -r is only a check */
 	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
 	dev_t device;        /* st_rdev of a character device, else 0: finds its NUMA node */
 	int64_t start_utc_ns; /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
 				   it, with a note, when the first sample comes a second early or late */
-	bool is_started;             /* between start and stop; reader thread */
+	bool is_started; /* between start and stop; reader thread */
+	_Atomic bool is_incomplete; /* set by read: something of the stream is missing, nobody can say how much */
 	_Atomic bool is_interrupted; /* set by source_interrupt() */
 };
 
@@ -199,6 +212,12 @@ void source_stop(struct source *source);
 void source_close(struct source *source);
 
 /**
+ * source_capture() - what became of the packets, of a source that captures or reads what was captured
+ * Any thread. Return: false: packets aren't known here.
+ */
+bool source_capture(const struct source *source, struct packet_counts *counts);
+
+/**
  * source_interrupt() - make a waiting source_start() or source_read() return soon
  *
  * Any thread, also more than once, async-signal-safe. A read() that the kernel holds is ended by a signal the caller
@@ -238,6 +257,9 @@ int source_detail_count(struct source *source, const struct source_detail *detai
 /** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
 void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** source_tell_capture() - the counters of source->stats.capture are as these */
+void source_tell_capture(struct source *source, const struct packet_counts *counts);
+
 /** source_fail() - writes source->error like printf, the source's name in front, and returns -@error */
 int source_fail(struct source *source, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -252,5 +274,7 @@ extern const struct source_ops source_dev;         /* dev.c */
 extern const struct source_ops source_vsib;        /* vsib.c */
 extern const struct source_ops source_packet_ring; /* packet_ring.c */
 extern const struct source_ops source_udp;         /* udp.c */
+extern const struct source_ops source_pcap;        /* pcap.c */
+extern const struct source_ops source_pcapfile;    /* pcapfile.c */
 
 #endif

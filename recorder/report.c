@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/capture.h"
 #include "recorder/disk.h"
 #include "recorder/outbox.h"
 #include "recorder/version.h"
@@ -56,6 +57,20 @@ static void text_gaps(FILE *out, const struct session *session)
 	if (account->gap_count > TEXT_GAPS)
 		fprintf(out, "  ... %" PRIu64 " gaps in all%s\n", account->gap_count,
 			session->journal ? "; the journal has every one" : "");
+}
+
+static void text_capture(FILE *out, const struct session *session)
+{
+	struct packet_counts counts;
+	char left_out[PACKET_TEXT_LEN];
+
+	if (!source_capture(session->source, &counts))
+		return;
+	fprintf(out, "  packets  %" PRIu64 ", with %" PRIu64 " UDP datagrams",
+		packet_count(&counts), counts.packets[PACKET_DATAGRAM]);
+	if (packet_tell_left_out(&counts, left_out, sizeof(left_out)))
+		fprintf(out, "; left out: %s", left_out);
+	fputc('\n', out);
 }
 
 static void text_account(FILE *out, const struct session *session)
@@ -209,6 +224,7 @@ void report_text(FILE *out, const struct session *session)
 		fprintf(out, "  not one byte came from %s\n", session->source->name);
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
+	text_capture(out, session);
 	text_account(out, session);
 	text_packets(out, session);
 	text_protection(out, session);
@@ -357,6 +373,7 @@ static json_t *json_source(const struct session *session)
 {
 	const struct source *source = session->source;
 	const struct source_stats *stats = &source->stats;
+	struct packet_counts counts;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "name", text(source->name));
@@ -376,6 +393,8 @@ static json_t *json_source(const struct session *session)
 			    number(account_get(&stats->marker_missing_count)));
 	if (source->has_packets)
 		json_object_set_new(o, "packets", json_packets(&stats->packets));
+	if (source_capture(source, &counts))
+		json_object_set_new(o, "capture", capture_json(&counts));
 	return o;
 }
 

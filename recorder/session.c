@@ -53,6 +53,7 @@ static int open_source(struct session *session, struct refusal *refusal)
 		.rate_bps = config->rate_bps,
 		.start_utc_ns = config->start_utc_ns,
 		.wants_packets = config->layout == LAYOUT_PCAP,
+		.is_as_recorded = config->is_as_recorded,
 	};
 	int ret = config->source_ops ?
 			  source_open_with(&session->source, config->source_ops,

@@ -329,6 +329,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 		outcome = OUTCOME_LOSS;
 	if (atomic_load_explicit(&session->source->stats.packets.lost_count, memory_order_relaxed))
 		outcome = OUTCOME_LOSS; /* of whole packets nobody knows how long they were */
+	/* relaxed: the stream has ended, or the last word is not spoken yet */
+	if (atomic_load_explicit(&session->source->is_incomplete, memory_order_relaxed))
+		outcome = OUTCOME_LOSS;
 	/* lost by the clock, position unknown; a source that can wait is only slow */
 	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) &&
 	    !session->source->can_wait)
