@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bytes.h - little-endian numbers wherever they lie in memory, and the fill pattern
+ * bytes.h - numbers of either byte order wherever they lie in memory, and the fill pattern
  *
  * Threads: pure functions.
  */
@@ -30,6 +30,30 @@ static inline uint64_t bytes_le64(const void *from)
 
 	memcpy(&value, from, sizeof(value));
 	return le64toh(value);
+}
+
+static inline uint16_t bytes_be16(const void *from)
+{
+	uint16_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return be16toh(value);
+}
+
+static inline uint32_t bytes_be32(const void *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return be32toh(value);
+}
+
+static inline uint64_t bytes_be64(const void *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return be64toh(value);
 }
 
 /** bytes_are_fill() - is it nothing but fill, begun at any of its four bytes? @len: 4 at least */

@@ -9,24 +9,17 @@
 #include "drivers/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/input.h"
 #include "drivers/pace.h"
 #include "drivers/units.h"
 
 /* One read() of a slow disk must not hold the caller for long past its deadline. */
 #define FILE_READ_MAX ((size_t)4 << 20)
-
-/*
- * Room for the writer of a pipe while we are busy; refused silently where the user's quota is
- * spent.
- */
-#define PIPE_BYTES (1 << 20)
 
 struct file {
 	struct pace pace;
@@ -69,25 +62,9 @@ static void file_close(struct source *source)
 
 /* ---- file: ----------------------------------------------------------------------------------- */
 
-/* Judged before it is opened: opening a FIFO waits, and opening a board resets it. */
-static int check_regular(struct source *source, const struct stat *status)
-{
-	if (S_ISREG(status->st_mode))
-		return 0;
-	if (S_ISDIR(status->st_mode))
-		return source_fail(source, EISDIR, "%s is a directory; a file is expected",
-				   source->path);
-	if (S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode))
-		return source_fail(source, EINVAL, "%s is a device or FIFO; use dev:%s",
-				   source->path, source->path);
-	return source_fail(source, EINVAL, "%s is not a regular file", source->path);
-}
-
 static int file_open(struct source *source, const struct source_config *config)
 {
 	struct file *file = file_new(source, config);
-	struct stat status;
-	int ret;
 
 	if (!file)
 		return source_fail(source, ENOMEM, "out of memory");
@@ -95,17 +72,7 @@ static int file_open(struct source *source, const struct source_config *config)
 	file->is_regular = true;
 	file->pace.rate_bps = config->rate_bps;
 	source->is_paced_by_us = true;
-	if (stat(source->path, &status))
-		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	ret = check_regular(source, &status);
-	if (ret)
-		return ret;
-	file->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0 || fstat(file->fd, &status))
-		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	/* only a hint; a file system that doesn't know it reads on all the same */
-	posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	return check_regular(source, &status);
+	return input_open_file(source, "use dev:", &file->fd);
 }
 
 static int file_start(struct source *source)
@@ -168,27 +135,10 @@ const struct source_ops source_file = {
 static int stdin_open(struct source *source, const struct source_config *config)
 {
 	struct file *file = file_new(source, config);
-	struct stat status;
-	int flags;
 
 	if (!file)
 		return source_fail(source, ENOMEM, "out of memory");
-	file->fd = STDIN_FILENO;
-	flags = fcntl(file->fd, F_GETFL);
-	if (flags < 0 || fstat(file->fd, &status))
-		return source_fail(source, errno,
-				   "the standard input is closed; give it data with < or |");
-	if ((flags & O_ACCMODE) == O_WRONLY)
-		return source_fail(source, EBADF, "the standard input is not open for reading");
-	if (S_ISDIR(status.st_mode))
-		return source_fail(source, EISDIR, "the standard input is a directory");
-	/* a disk never keeps a reader waiting for a writer either */
-	file->is_regular = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
-	if (S_ISFIFO(status.st_mode))
-		fcntl(file->fd, F_SETPIPE_SZ, PIPE_BYTES);
-	if (S_ISCHR(status.st_mode))
-		source->device = status.st_rdev;
-	return 0;
+	return input_open_stdin(source, &file->fd, &file->is_regular);
 }
 
 static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,

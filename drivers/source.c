@@ -15,7 +15,8 @@
 #include "drivers/units.h"
 
 static const struct source_ops *const table[] = {
-	&source_sim, &source_file, &source_stdin, &source_dev, &source_vsib, NULL,
+	&source_sim, &source_file, &source_stdin,       &source_dev,      &source_vsib,
+	&source_udp, &source_pcap, &source_packet_ring, &source_pcapfile, NULL,
 };
 
 const struct source_ops *const *source_table(void)
@@ -168,6 +169,8 @@ static int refuse_unknown(struct source *source)
 	for (const struct source_ops *const *ops = table; *ops; ops++) {
 		size_t used = strlen(known);
 
+		if (!(*ops)->summary) /* the other one of its name has been told */
+			continue;
 		snprintf(known + used, sizeof(known) - used, " %s", (*ops)->prefix);
 	}
 	return source_fail(source, EINVAL, "unknown source; a name begins with one of%s", known);
@@ -196,11 +199,16 @@ static int open_driver(struct source *source, const struct source_config *config
 	const struct source_ops *ops = source->ops;
 	int ret;
 
+	if (!config)
+		config = &nothing_asked;
 	ret = split_name(source, source->name + strlen(ops->prefix));
 	if (!ret)
 		ret = check_keys(source);
+	if (!ret && config->is_as_recorded && !is_in_list(ops->keys, "as-recorded"))
+		ret = source_fail(source, EINVAL,
+				  "has no time stamps to go by: as-recorded is for pcapfile:");
 	if (!ret && ops->open)
-		ret = ops->open(source, config ? config : &nothing_asked);
+		ret = ops->open(source, config);
 	if (ret && !source->error[0])
 		source_fail(source, -ret, "cannot open: %s", strerror(-ret));
 	return ret;
@@ -218,13 +226,28 @@ int source_open_with(struct source **out, const struct source_ops *ops, const ch
 	return open_driver(*out, config);
 }
 
+/* Of a prefix there may be two: one that gives packets, and one that gives what is in them. */
 int source_open(struct source **out, const char *name, const struct source_config *config)
 {
-	for (const struct source_ops *const *ops = table; *ops; ops++)
-		if (has_prefix(name, (*ops)->prefix))
+	bool wants_packets = config && config->wants_packets, is_known = false;
+
+	for (const struct source_ops *const *ops = table; *ops; ops++) {
+		if (!has_prefix(name, (*ops)->prefix))
+			continue;
+		is_known = true;
+		if (((*ops)->lend != NULL) == wants_packets)
 			return source_open_with(out, *ops, name, config);
+	}
 	*out = source_new(name);
-	return *out ? refuse_unknown(*out) : -ENOMEM;
+	if (!*out)
+		return -ENOMEM;
+	if (!is_known)
+		return refuse_unknown(*out);
+	return source_fail(
+		*out, EINVAL,
+		wants_packets ?
+			"this source has no packets to keep whole; pcap:INTERFACE has" :
+			"it gives whole packets, and only they can be recorded: --layout pcap");
 }
 
 void source_close(struct source *source)
@@ -295,6 +318,52 @@ static void add_to(_Atomic uint64_t *counter, uint64_t more)
 		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
+void source_tell_capture(struct source *source, const struct packet_counts *counts)
+{
+	struct source_capture *capture = &source->stats.capture;
+
+	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
+		atomic_store_explicit(&capture->packets[fate], counts->packets[fate],
+				      memory_order_relaxed);
+	atomic_store_explicit(&capture->incomplete_count, counts->fragments.incomplete_count,
+			      memory_order_relaxed);
+	atomic_store_explicit(&capture->incomplete_fragments,
+			      counts->fragments.incomplete_fragments, memory_order_relaxed);
+}
+
+bool source_capture(const struct source *source, struct packet_counts *counts)
+{
+	const struct source_stats *stats = &source->stats;
+	const struct source_capture *capture = &stats->capture;
+
+	/* relaxed: counters, each exact by itself */
+	*counts = (struct packet_counts){
+		.payload_bytes = atomic_load_explicit(&stats->received_bytes, memory_order_relaxed),
+		.fragments.incomplete_count =
+			atomic_load_explicit(&capture->incomplete_count, memory_order_relaxed),
+		.fragments.incomplete_fragments =
+			atomic_load_explicit(&capture->incomplete_fragments, memory_order_relaxed),
+	};
+	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
+		counts->packets[fate] =
+			atomic_load_explicit(&capture->packets[fate], memory_order_relaxed);
+	return source->has_capture;
+}
+
+/* Counts what a driver has said. */
+static ssize_t count(struct source *source, ssize_t got, struct source_mark *mark)
+{
+	if (got == SOURCE_NOT_YET)
+		*mark = (struct source_mark){ 0 };
+	if (got > 0)
+		add_to(&source->stats.received_bytes, (uint64_t)got);
+	add_to(&source->stats.lost_bytes, mark->lost_bytes);
+	add_to(&source->stats.discarded_bytes, mark->discarded_bytes);
+	if (mark->is_estimated)
+		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
+	return got;
+}
+
 ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
 		    struct source_mark *mark)
 {
@@ -305,14 +374,37 @@ ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadli
 	source->error[0] = '\0';
 	source->note[0] = '\0';
 	got = check_result(source, source->ops->read(source, buf, len, deadline_ns, mark), len);
-	if (got == SOURCE_NOT_YET)
-		*mark = (struct source_mark){ 0 };
-	if (got > 0)
-		add_to(&source->stats.received_bytes, (uint64_t)got);
-	add_to(&source->stats.lost_bytes, mark->lost_bytes);
-	if (mark->is_estimated)
-		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
-	return got;
+	return count(source, got, mark);
+}
+
+/* ---- memory that is lent --------------------------------------------------------------------- */
+
+bool source_lends(const struct source *source)
+{
+	return source->ops && source->ops->lend;
+}
+
+int source_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory)
+{
+	source->error[0] = '\0';
+	return source->ops->lend(source, block_bytes, block_count, memory);
+}
+
+void source_give(struct source *source, uint32_t block)
+{
+	source->ops->give(source, block);
+}
+
+ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
+		    struct source_mark *mark)
+{
+	ssize_t got;
+
+	*mark = (struct source_mark){ 0 };
+	source->error[0] = '\0';
+	source->note[0] = '\0';
+	got = source->ops->take(source, block, deadline_ns, mark);
+	return count(source, check_result(source, got, SSIZE_MAX), mark);
 }
 
 /* ---- details with units ---------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ static bool matches_template(const char *file, const char *name_template)
 }
 
 /*
- * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.vsib.jsonl": the names of every layout, whatever the
+ * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.pcapng", "<name>.vsib.jsonl": the names of every layout, whatever the
  * template is now.
  */
 static bool is_of_name(const char *file, const char *name)
@@ -69,6 +69,8 @@ static bool is_of_name(const char *file, const char *name)
 		return true;
 	if (strncmp(rest, ".raw", 4) == 0)
 		return is_piece_suffix(rest + 4);
+	if (strncmp(rest, LAYOUT_PCAP_SUFFIX, strlen(LAYOUT_PCAP_SUFFIX)) == 0)
+		return is_piece_suffix(rest + strlen(LAYOUT_PCAP_SUFFIX));
 	for (enum mark6_format format = 0; format < MARK6_FORMAT_COUNT; format++)
 		if (strcmp(rest, mark6_format_suffix(format)) == 0)
 			return true;
@@ -79,6 +81,8 @@ static bool is_of_name(const char *file, const char *name)
 		return false;
 	while (isdigit((unsigned char)*rest))
 		rest++;
+	if (strncmp(rest, LAYOUT_PCAP_SUFFIX, strlen(LAYOUT_PCAP_SUFFIX)) == 0)
+		rest += strlen(LAYOUT_PCAP_SUFFIX);
 	return is_piece_suffix(rest);
 }
 

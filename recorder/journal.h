@@ -11,7 +11,7 @@
  * nine digits and Z. Lines, by "type":
  *
  *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw",
- *            "vbs", "mark6"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes
+ *            "vbs", "mark6", "pcap"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes
  *            (0 = one file), copies (absent: one), parity_target (only with parity), template, targets
  *            [{path, fs_uuid, device, serial}], utc, monotonic_ns, host, pid; mark6: packet_format
  *            ("vdif", "mark5b", "unknown"), packet_bytes; always the first line

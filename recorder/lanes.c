@@ -287,14 +287,15 @@ static void open_run(struct session *session, struct lane *lane)
 	}
 }
 
-static bool begin_block(struct lanes *lanes, struct lane *lane)
+/* Return: false: there is no block. */
+static bool begin_block(struct lanes *lanes, struct lane *lane, uint32_t block)
 {
 	struct session *session = lanes->session;
 	const struct layout_plan *plan = &session->plan;
 	struct block_label *label;
 
-	lane->block = ring_take(session->ring);
-	if (lane->block == RING_NONE)
+	lane->block = block;
+	if (block == RING_NONE)
 		return false;
 	lane->fill = 0;
 	sum_look(&lane->sum, plan);
@@ -392,7 +393,7 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	lane->run_blocks++;
 	lane->run_extents += label->extent_count;
 	is_last = lane->run_left == 0 || is_run_full(plan, lane);
-	if (is_last && plan->is_run_a_file)
+	if ((is_last && plan->is_run_a_file) || (plan->is_lent && lane->file_left < plan->block_bytes))
 		lane->file_left = 0;
 	label->is_file_end = lane->file_left == 0;
 	is_last = is_last || label->is_file_end;
@@ -460,7 +461,7 @@ static bool begin_row(struct lanes *lanes)
 		return true;
 	if (!disk_is_usable(&lanes->session->disks[parity->disk]))
 		end_parity_run(lanes); /* another disk takes it over, and must not wait for its end */
-	else if (!begin_block(lanes, parity))
+	else if (!begin_block(lanes, parity, ring_take(lanes->session->ring)))
 		return false;
 	lanes->is_row_begun = true;
 	return true;
@@ -581,7 +582,8 @@ size_t lanes_room(struct lanes *lanes, void **data)
 	struct lane *lane = &lanes->lanes[lanes->current];
 	uint64_t room;
 
-	if (!begin_row(lanes) || (lane->block == RING_NONE && !begin_block(lanes, lane))) {
+	if (!begin_row(lanes) ||
+	    (lane->block == RING_NONE && !begin_block(lanes, lane, ring_take(session->ring)))) {
 		if (plan->is_held)
 			end_runs_if_all_wait(lanes);
 		return 0;
@@ -690,6 +692,17 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
 		turn(lanes);
 	}
+}
+
+void lanes_put(struct lanes *lanes, uint32_t block, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
+{
+	struct lane *lane = &lanes->lanes[0];
+
+	assert(lanes->count == 1 && lane->block == RING_NONE);
+	begin_block(lanes, lane, block);
+	lanes_filled(lanes, bytes, stream_offset, utc_ns);
+	if (lane->block != RING_NONE)
+		commit_block(lanes, lane);
 }
 
 bool lanes_is_between_blocks(const struct lanes *lanes)

@@ -114,8 +114,9 @@ static int plan_packets(struct layout_plan *plan, const struct layout_request *r
 	uint64_t room = plan->block_bytes - MARK6_HEAD_BYTES;
 
 	plan->data_bytes = plan->block_bytes;
+	plan->is_lent = request->kind == LAYOUT_PCAP;
 	/* nothing waits for a whole block, and a part of it comes round while it is in the cache of its core */
-	if (request->is_dropped && plan->data_bytes > DROPPED_BYTES)
+	if (request->is_dropped && !plan->is_lent && plan->data_bytes > DROPPED_BYTES)
 		plan->data_bytes = DROPPED_BYTES;
 	if (!is_mark6(request))
 		return 0;
@@ -270,9 +271,31 @@ static int check_parity(const struct layout_plan *plan, const struct layout_requ
 	return -EINVAL;
 }
 
+/* A block goes to the disk that is free, and is where packets begin and end. */
+static int check_pcap(const struct layout_request *request, char *error)
+{
+	const char *why = NULL;
+
+	if (request->stripe == STRIPE_ROUND && request->disk_count > 1)
+		why = "gives each disk whole files: no --stripe round";
+	else if (request->unit_bytes)
+		why = "gives each disk whole files: no --unit";
+	if (!why)
+		return 0;
+	snprintf(error, LAYOUT_ERROR_LEN, "layout pcap %s", why);
+	return -EINVAL;
+}
+
+static int check_kind(const struct layout_request *request, char *error)
+{
+	if (request->kind == LAYOUT_PCAP)
+		return check_pcap(request, error);
+	return is_mark6(request) ? check_mark6(request, error) : 0;
+}
+
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
-	int ret = is_mark6(request) ? check_mark6(request, error) : 0;
+	int ret = check_kind(request, error);
 
 	if (ret < 0)
 		return ret;
@@ -307,7 +330,7 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		return ret;
 	plan->has_second = request->copies > 1;
 	plan->has_parity = request->has_parity;
-	if (request->kind == LAYOUT_RAW)
+	if (request->kind == LAYOUT_RAW || request->kind == LAYOUT_PCAP)
 		return plan_raw(plan, request, error);
 	if (request->kind == LAYOUT_MARK6) {
 		plan_mark6(plan, request);
@@ -326,7 +349,7 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 
 const char *layout_kind_name(enum layout_kind kind)
 {
-	static const char *const names[] = { "raw", "vbs", "mark6" };
+	static const char *const names[] = { "raw", "vbs", "mark6", "pcap" };
 
 	return names[kind];
 }
@@ -445,6 +468,7 @@ void layout_parity_template(char *buf, const char *name)
 
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name)
 {
+	const char *suffix = plan->kind == LAYOUT_PCAP ? LAYOUT_PCAP_SUFFIX : "";
 	char escaped[ESCAPED_LEN];
 
 	escape(escaped, sizeof(escaped), name);
@@ -455,9 +479,9 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 			 mark6_format_suffix(plan->packet_format));
 	else if (plan->file_bytes ||
 		 plan->is_held) /* several: one a target at least, and each may end up on any of them */
-		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d", escaped);
+		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d%s", escaped, suffix);
 	else
-		snprintf(buf, LAYOUT_NAME_LEN, "%s.raw", escaped);
+		snprintf(buf, LAYOUT_NAME_LEN, "%s%s", escaped, suffix[0] ? suffix : ".raw");
 }
 
 void layout_file_name(char *buf, const char *name_template, uint64_t number, uint64_t base)

@@ -7,6 +7,8 @@
  * Layouts (the facts of vbs: FlexBuff chunks as jive5ab and vlbi-streamer read them):
  *   raw   <name>.raw; with a file size, or on several targets, files from a template (default <name>.%06d)
  *   vbs   <name>/<name>.NNNNNNNN, eight digits from 00000000, counted over the whole recording
+ *   pcap  <name>.pcapng; with a file size, or on several targets, <name>.%06d.pcapng: savefiles of whole
+ *         packets; each block is complete in itself, and may be filled in part
  *   mark6 <name>.vdif, .m5b or .mark6, one file of that name a disk: numbered blocks, each with a header
  *         and whole packets (mark6.h). A block stands wherever its disk's file ended when it was written
  * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails,
@@ -33,10 +35,11 @@
 #define LAYOUT_PARITY (UINT64_C(1) << 62) /* in a file's number: of the parity */
 #define LAYOUT_OTHER (LAYOUT_SECOND | LAYOUT_PARITY)
 #define LAYOUT_COPY_SUFFIX "-copy" /* its recording's name ends so */
+#define LAYOUT_PCAP_SUFFIX ".pcapng"
 #define LAYOUT_PARITY_SUFFIX \
 	".parity" /* stands between a recording's name and the parity file's number */
 
-enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6 };
+enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6, LAYOUT_PCAP };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
 
 /* What the user asked for; 0 = not given. */
@@ -78,6 +81,7 @@ struct layout_plan {
 	bool has_second;      /* each run goes to two disks */
 	bool has_parity;      /* the last disk gets the XOR of each row of blocks on the others */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
+	bool is_lent;     /* blocks come filled from the source, whole or in part: see source_lend() */
 	bool is_appended; /* one endless file a disk, and a block goes to the end of its disk's */
 	uint32_t extent_max; /* extents a block's label must have room for */
 };
@@ -89,7 +93,7 @@ struct layout_plan {
  */
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error);
 
-/** layout_kind_name() - "raw", "vbs" or "mark6" */
+/** layout_kind_name() - "raw", "vbs", "mark6" or "pcap" */
 const char *layout_kind_name(enum layout_kind kind);
 
 /**
@@ -107,7 +111,7 @@ int layout_check_template(const char *name_template, bool needs_number, char *er
 int layout_check_name(const char *name, char *error);
 
 /**
- * layout_default_template() - "<name>.raw", "<name>.%06d", "<name>/<name>.%08d" or "<name>.vdif"
+ * layout_default_template() - "<name>.raw", "<name>.%06d", "<name>/<name>.%08d", "<name>.vdif" ...
  * @buf: LAYOUT_NAME_LEN. A '%' in @name is doubled.
  */
 void layout_default_template(char *buf, const struct layout_plan *plan, const char *name);

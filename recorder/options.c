@@ -70,6 +70,15 @@ static int pick_truth(const char *value)
 	return index < 0 ? index : index % 2;
 }
 
+static int set_truth(bool *truth, const char *value)
+{
+	int is_true = pick_truth(value);
+
+	if (is_true >= 0)
+		*truth = is_true;
+	return is_true < 0 ? is_true : 0;
+}
+
 static int set_source(struct options *o, const char *value)
 {
 	o->session.source_name = keep(o, value);
@@ -130,6 +139,11 @@ static int set_start(struct options *o, const char *value)
 	return units_parse_utc(value, &o->session.start_utc_ns);
 }
 
+static int set_as_recorded(struct options *o, const char *value)
+{
+	return set_truth(&o->session.is_as_recorded, value);
+}
+
 static int set_name(struct options *o, const char *value)
 {
 	o->session.name = keep(o, value);
@@ -138,7 +152,7 @@ static int set_name(struct options *o, const char *value)
 
 static int set_layout(struct options *o, const char *value)
 {
-	int index = pick(value, "raw|vbs|mark6");
+	int index = pick(value, "raw|vbs|mark6|pcap");
 
 	if (index >= 0)
 		o->session.layout = (enum layout_kind)index;
@@ -266,15 +280,6 @@ static int set_checksum(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
-static int set_truth(bool *truth, const char *value)
-{
-	int is_true = pick_truth(value);
-
-	if (is_true >= 0)
-		*truth = is_true;
-	return is_true < 0 ? is_true : 0;
-}
-
 static int set_journal(struct options *o, const char *value)
 {
 	return set_truth(&o->session.use_journal, value);
@@ -382,6 +387,7 @@ enum {
 	KEY_SAME_DEVICE,
 	KEY_FORCE,
 	KEY_START,
+	KEY_AS_RECORDED,
 	KEY_LOCK,
 	KEY_HUGE,
 	KEY_NODE,
@@ -398,15 +404,17 @@ static const struct option_row rows[] = {
 	  "a directory to record to (once for each disk), null: for none, - for stdout", set_target,
 	  true },
 	{ "rate", 'r', "RATE",
-	  "rate of the stream; bare number = Mbit/s. Paces sim: and file:, is a check for devices",
+	  "rate of the stream; bare number = Mbit/s. Paces sim:, file: and pcapfile:, is a check for devices",
 	  set_rate, false },
 	{ "duration", 'd', "TIME", "record for so long: 90, 30s, 10m, 1h30m", set_duration, false },
 	{ "bytes", 'n', "BYTES", "record so many bytes of the stream: 64Mi, 2G", set_bytes, false },
 	{ "start", KEY_START, "UTC", "start at this moment: 2026-11-30T08:15:00Z", set_start, false },
+	{ "as-recorded", KEY_AS_RECORDED, NULL,
+	  "at the data's own time stamps, as they were captured: pcapfile:", set_as_recorded, false },
 	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
 	  set_name, false },
-	{ "layout", KEY_LAYOUT, "raw|vbs|mark6",
-	  "files as the stream's bytes, FlexBuff chunks (default with several targets), or Mark6 scatter-gather files",
+	{ "layout", KEY_LAYOUT, "raw|vbs|mark6|pcap",
+	  "files as the stream's bytes, FlexBuff chunks (default with several targets), Mark6 scatter-gather files, or savefiles of whole packets",
 	  set_layout, false },
 	{ "template", KEY_TEMPLATE, "NAME",
 	  "layout raw: file name with one %d or %0Nd for the file number; mark6: the files' name",
@@ -565,7 +573,8 @@ static char *help_filter(int key, const char *text, void *input)
 		return (char *)text;
 	fputs("Sources (details follow the name after commas, \",,\" is a literal comma):\n", f);
 	for (const struct source_ops *const *ops = source_table(); *ops; ops++)
-		fprintf(f, "  %s\n", (*ops)->summary);
+		if ((*ops)->summary)
+			fprintf(f, "  %s\n", (*ops)->summary);
 	fputs("\nRates: 512 = 512 Mbit/s, 1.6G, 64MB/s. Sizes: 4096, 64Ki, 1.5G. Times: 90, 30s, 1h30m.\n"
 	      "Exit status: 0 complete, 1 complete with loss or degraded, 2 stopped early; 64 usage, 66 no input, "
 	      "73 can't create, 74 I/O, 77 permission, 78 configuration.\n",

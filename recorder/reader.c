@@ -150,11 +150,22 @@ static int64_t next_turn(const struct reader *r, int64_t now)
 
 /* ---- what the source says ---- */
 
-/* Bytes the source lost before the data just read: the stream goes on behind them. */
-static void note_source_loss(struct reader *r, const struct source_mark *mark)
+/*
+ * Bytes the source lost before the data just read: the stream goes on behind them. What it threw away has
+ * no place in the stream.
+ */
+static void note_mark(struct reader *r, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
+	account_add(&session->account.received_bytes, mark->discarded_bytes);
+	account_add(&session->account.discarded_bytes, mark->discarded_bytes);
+	if (mark->lost_packets)
+		session_event(
+			session, "packets-lost", -1,
+			"%s dropped %" PRIu64
+			" packets for want of room in its buffer; they are missing near stream offset %" PRIu64,
+			session->source->name, mark->lost_packets, r->position);
 	if (mark->lost_bytes == 0)
 		return;
 	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
@@ -209,7 +220,7 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 {
 	struct session *session = r->session;
 
-	note_source_loss(r, mark); /* lost at the very end: nothing comes behind it */
+	note_mark(r, mark); /* lost at the very end: nothing comes behind it */
 	note_words(r);
 	if (result == SOURCE_NOT_YET) {
 		note_silence(r, units_monotonic_ns());
@@ -299,7 +310,7 @@ static bool drop_some(struct reader *r)
 		return !end_of_source(r, n, &mark);
 	if (mark.lost_bytes)
 		end_overflow(r); /* two causes, two gaps */
-	note_source_loss(r, &mark);
+	note_mark(r, &mark);
 	if (!r->is_overflowing) {
 		r->is_overflowing = true;
 		r->overflow_from = r->position;
@@ -388,7 +399,7 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	now = units_monotonic_ns();
-	note_source_loss(r, &mark);
+	note_mark(r, &mark);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	taken = within_limit(r, (size_t)n);
 	/* what the source lost counts as stream: the last bytes may lie behind the limit */
@@ -431,18 +442,85 @@ static void read_stream(struct reader *r)
 	end_overflow(r);
 }
 
+/* ---- a source that lends its memory ---- */
+
+/* Blocks that came back from the disks go back to the source. */
+static void give_blocks(struct session *session)
+{
+	uint32_t block;
+
+	while ((block = ring_take(session->ring)) != RING_NONE)
+		source_give(session->source, block);
+}
+
+/* A block that comes back meanwhile is wanted at once when few are left to be filled. */
+static int64_t next_block_turn(const struct session *session, int64_t turn_ns, int64_t now)
+{
+	uint64_t held_bytes = ring_level(session->ring).held_bytes;
+	int64_t soon = now + TURN_NS / 50;
+
+	return held_bytes > session->plan.ring_bytes / 2 && soon < turn_ns ? soon : turn_ns;
+}
+
+/* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
+static bool take_block(struct reader *r, int64_t turn_ns)
+{
+	struct session *session = r->session;
+	struct source_mark mark;
+	int64_t deadline = next_block_turn(session, turn_ns, units_monotonic_ns());
+	uint32_t block;
+	ssize_t n;
+
+	give_blocks(session);
+	into_device(session);
+	n = source_take(session->source, &block, deadline, &mark);
+	out_of_device(session);
+	if (n <= 0)
+		return !end_of_source(r, n, &mark);
+	note_mark(r, &mark);
+	account_add(&session->account.received_bytes, (uint64_t)n);
+	note_data(r, units_monotonic_ns());
+	note_words(r);
+	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
+	r->position += (uint64_t)n;
+	return true;
+}
+
+static void take_stream(struct reader *r)
+{
+	while (may_go_on(r) && take_block(r, next_turn(r, units_monotonic_ns())))
+		;
+}
+
+/* What the source had when it was stopped; not, when there is enough of it already. */
+static void take_rest(struct reader *r)
+{
+	while (r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed) &&
+	       take_block(r, units_monotonic_ns() + TURN_NS))
+		;
+}
+
+/* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */
+static bool has_leftover(const struct session *session)
+{
+	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
+
+	if (session->source->has_packets)
+		return reason == STOP_SIGNAL || reason == STOP_DURATION;
+	return reason == STOP_SIGNAL && account_get(&session->source->stats.device_ring_bytes) > 0;
+}
+
 /*
- * A board has a ring of its own; what it holds when the operator ends the stream still belongs to
- * it.
+ * A board has a ring of its own, a socket its buffer; what they hold when the operator ends the stream still
+ * belongs to it.
  */
 static void empty_device(struct reader *r)
 {
 	struct session *session = r->session;
 	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
 
-	if (account_get(&session->source->stats.device_ring_bytes) == 0 ||
-	    atomic_load_explicit(&session->stop_reason, memory_order_acquire) != STOP_SIGNAL ||
-	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+	if (!has_leftover(session) || atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
 		return;
 	while (units_monotonic_ns() < deadline && r->position < r->limit_bytes &&
 	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
@@ -497,11 +575,17 @@ void *reader_main(void *arg)
 	pthread_setname_np(pthread_self(), "reader");
 	if (start_source(&r) == 0) {
 		set_limits(&r);
-		read_stream(&r);
+		if (session->plan.is_lent)
+			take_stream(&r);
+		else
+			read_stream(&r);
 		into_device(session);
 		source_stop(session->source);
 		out_of_device(session);
-		empty_device(&r);
+		if (session->plan.is_lent)
+			take_rest(&r);
+		else
+			empty_device(&r);
 		note_words(&r);
 	}
 	lanes_finish(r.lanes);

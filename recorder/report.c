@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
+#include "recorder/capture.h"
 #include "recorder/disk.h"
 #include "recorder/outbox.h"
 #include "recorder/version.h"
@@ -58,6 +59,20 @@ static void text_gaps(FILE *out, const struct session *session)
 			session->journal ? "; the journal has every one" : "");
 }
 
+static void text_capture(FILE *out, const struct session *session)
+{
+	struct packet_counts counts;
+	char left_out[PACKET_TEXT_LEN];
+
+	if (!source_capture(session->source, &counts))
+		return;
+	fprintf(out, "  packets  %" PRIu64 ", with %" PRIu64 " UDP datagrams",
+		packet_count(&counts), counts.packets[PACKET_DATAGRAM]);
+	if (packet_tell_left_out(&counts, left_out, sizeof(left_out)))
+		fprintf(out, "; left out: %s", left_out);
+	fputc('\n', out);
+}
+
 static void text_account(FILE *out, const struct session *session)
 {
 	const struct account *account = &session->account;
@@ -78,6 +93,32 @@ static void text_account(FILE *out, const struct session *session)
 		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
 	if (sum.aborted_bytes)
 		fprintf(out, " + aborted %" PRIu64, sum.aborted_bytes);
+	fputc('\n', out);
+}
+
+static void text_packets(FILE *out, const struct session *session)
+{
+	const struct source_packets *packets = &session->source->stats.packets;
+	char buffer[UNITS_TEXT_LEN];
+
+	if (!session->source->has_packets)
+		return;
+	fprintf(out,
+		"  packets  %" PRIu64 " received; %" PRIu64 " lost, %" PRIu64 " dropped by the kernel",
+		account_get(&packets->received_count), account_get(&packets->lost_count),
+		account_get(&packets->dropped_count));
+	fprintf(out,
+		"; %" PRIu64 " late, %" PRIu64 " duplicate, %" PRIu64 " reordered, %" PRIu64 " stray",
+		account_get(&packets->late_count), account_get(&packets->duplicate_count),
+		account_get(&packets->reordered_count), account_get(&packets->stray_count));
+	if (account_get(&packets->unwanted_count))
+		fprintf(out, ", %" PRIu64 " not to be recorded", account_get(&packets->unwanted_count));
+	if (account_get(&packets->restart_count))
+		fprintf(out, "; the numbers began anew %" PRIu64 " times",
+			account_get(&packets->restart_count));
+	if (account_get(&packets->buffer_bytes))
+		fprintf(out, "; receive buffer %s",
+			units_format_size(buffer, account_get(&packets->buffer_bytes)));
 	fputc('\n', out);
 }
 
@@ -178,11 +219,14 @@ void report_text(FILE *out, const struct session *session)
 
 	fprintf(out, "%s: %s (%s)\n", session->config.name, session_outcome_name(outcome),
 		reason_words(session_reason_name(session)));
-	if (account_stream_bytes(&session->account) == 0)
+	if (account_stream_bytes(&session->account) ==
+	    account_get(&session->source->stats.discarded_bytes))
 		fprintf(out, "  not one byte came from %s\n", session->source->name);
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);
+	text_capture(out, session);
 	text_account(out, session);
+	text_packets(out, session);
 	text_protection(out, session);
 	text_ring(out, session);
 	for (unsigned i = 0; i < session->disk_count; i++)
@@ -308,10 +352,28 @@ static json_t *json_ring(const struct session *session)
 	return o;
 }
 
+static json_t *json_packets(const struct source_packets *packets)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "received", number(account_get(&packets->received_count)));
+	json_object_set_new(o, "lost", number(account_get(&packets->lost_count)));
+	json_object_set_new(o, "late", number(account_get(&packets->late_count)));
+	json_object_set_new(o, "duplicate", number(account_get(&packets->duplicate_count)));
+	json_object_set_new(o, "reordered", number(account_get(&packets->reordered_count)));
+	json_object_set_new(o, "stray", number(account_get(&packets->stray_count)));
+	json_object_set_new(o, "unwanted", number(account_get(&packets->unwanted_count)));
+	json_object_set_new(o, "restarts", number(account_get(&packets->restart_count)));
+	json_object_set_new(o, "kernel_drops", number(account_get(&packets->dropped_count)));
+	json_object_set_new(o, "buffer_bytes", number(account_get(&packets->buffer_bytes)));
+	return o;
+}
+
 static json_t *json_source(const struct session *session)
 {
 	const struct source *source = session->source;
 	const struct source_stats *stats = &source->stats;
+	struct packet_counts counts;
 	json_t *o = json_object();
 
 	json_object_set_new(o, "name", text(source->name));
@@ -329,6 +391,10 @@ static json_t *json_source(const struct session *session)
 	json_object_set_new(o, "marker_count", number(account_get(&stats->marker_count)));
 	json_object_set_new(o, "marker_missing_count",
 			    number(account_get(&stats->marker_missing_count)));
+	if (source->has_packets)
+		json_object_set_new(o, "packets", json_packets(&stats->packets));
+	if (source_capture(source, &counts))
+		json_object_set_new(o, "capture", capture_json(&counts));
 	return o;
 }
 

@@ -52,6 +52,8 @@ static int open_source(struct session *session, struct refusal *refusal)
 	struct source_config source_config = {
 		.rate_bps = config->rate_bps,
 		.start_utc_ns = config->start_utc_ns,
+		.wants_packets = config->layout == LAYOUT_PCAP,
+		.is_as_recorded = config->is_as_recorded,
 	};
 	int ret = config->source_ops ?
 			  source_open_with(&session->source, config->source_ops,
@@ -309,16 +311,23 @@ static int find_node(const struct session *session)
 	return memory_device_node(major(device), minor(device));
 }
 
-static int make_ring(struct session *session, struct refusal *refusal)
+/* The source's, which the kernel fills for it. */
+static int borrow_memory(struct session *session, struct refusal *refusal)
 {
 	const struct layout_plan *plan = &session->plan;
+	int ret = source_lend(session->source, plan->block_bytes, plan->block_count,
+			      &session->memory.base);
+
+	if (ret < 0)
+		return session_refuse(refusal, EX_CONFIG, ret, "%s", session->source->error);
+	session->memory.bytes = plan->ring_bytes;
+	session->memory.is_locked = true; /* a kernel's memory is never swapped */
+	return 0;
+}
+
+static int map_memory(struct session *session, struct refusal *refusal)
+{
 	struct memory_config memory_config = ring_memory(session);
-	struct ring_config ring_config = {
-		.block_bytes = plan->block_bytes,
-		.block_count = plan->block_count,
-		.queue_count = session->disk_count,
-		.label_bytes = label_bytes(plan),
-	};
 	int ret;
 
 	memory_config.numa_node = find_node(session);
@@ -327,6 +336,22 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		return session_refuse(refusal, EX_CONFIG, ret, "%s", session->memory.error);
 	if (session->memory.note[0])
 		session_warn(session, "ring memory: %s", session->memory.note);
+	return 0;
+}
+
+static int make_ring(struct session *session, struct refusal *refusal)
+{
+	const struct layout_plan *plan = &session->plan;
+	struct ring_config ring_config = {
+		.block_bytes = plan->block_bytes,
+		.block_count = plan->block_count,
+		.queue_count = session->disk_count,
+		.label_bytes = label_bytes(plan),
+	};
+	int ret = plan->is_lent ? borrow_memory(session, refusal) : map_memory(session, refusal);
+
+	if (ret < 0)
+		return ret;
 	ring_config.memory = session->memory.base;
 	ret = ring_create(&session->ring, &ring_config);
 	if (ret == 0)
@@ -530,7 +555,8 @@ void session_free(struct session *session)
 	journal_free(session->journal);
 	lanes_free(session->lanes);
 	ring_free(session->ring);
-	memory_unmap(&session->memory);
+	if (!session->plan.is_lent)
+		memory_unmap(&session->memory);
 	source_close(session->source);
 	account_free(&session->account);
 	copies_free(session->copies);

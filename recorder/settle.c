@@ -300,7 +300,9 @@ static bool was_limit_missed(const struct session *session)
 {
 	const struct session_config *config = &session->config;
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
-	uint64_t stream = account_stream_bytes(&session->account);
+	/* what a source threw away has no place in the stream */
+	uint64_t stream = account_stream_bytes(&session->account) -
+			  account_get(&session->source->stats.discarded_bytes);
 
 	if (config->limit_bytes && stream < config->limit_bytes)
 		return !(config->duration_ns && reason == STOP_DURATION);
@@ -314,6 +316,8 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	const struct account *account = &session->account;
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
 	uint64_t written = session_written_bytes(session);
+	bool has_nothing = account_stream_bytes(account) ==
+			   account_get(&session->source->stats.discarded_bytes);
 	enum session_outcome outcome = OUTCOME_COMPLETE;
 
 	for (unsigned i = 0; i < session->disk_count; i++)
@@ -322,6 +326,11 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	if (session_single_bytes(session) > 0 || session_unprotected_bytes(session) > 0)
 		outcome = OUTCOME_DEGRADED;
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
+		outcome = OUTCOME_LOSS;
+	if (atomic_load_explicit(&session->source->stats.packets.lost_count, memory_order_relaxed))
+		outcome = OUTCOME_LOSS; /* of whole packets nobody knows how long they were */
+	/* relaxed: the stream has ended, or the last word is not spoken yet */
+	if (atomic_load_explicit(&session->source->is_incomplete, memory_order_relaxed))
 		outcome = OUTCOME_LOSS;
 	/* lost by the clock, position unknown; a source that can wait is only slow */
 	if (atomic_load_explicit(&session->missing_bytes, memory_order_relaxed) &&
@@ -335,10 +344,10 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed) ||
 	    was_limit_missed(session))
 		outcome = OUTCOME_STOPPED;
-	if (account_stream_bytes(account) == 0)
+	if (has_nothing)
 		outcome = OUTCOME_STOPPED;
 	*exit_status = outcome == OUTCOME_COMPLETE ? 0 : outcome == OUTCOME_STOPPED ? 2 : 1;
-	if (account_stream_bytes(account) == 0 && reason != STOP_LAST_DISK && reason != STOP_DISKS_FULL)
+	if (has_nothing && reason != STOP_LAST_DISK && reason != STOP_DISKS_FULL)
 		*exit_status = EX_NOINPUT;
 	return outcome;
 }

@@ -68,6 +68,7 @@ struct session_config {
 	int64_t duration_ns;  /* 0 = without end */
 	uint64_t limit_bytes; /* 0 = without end */
 	int64_t start_utc_ns;
+	bool is_as_recorded; /* the source's data at their own time stamps */
 	enum layout_kind layout;
 	enum stripe_policy stripe;
 	const char *name_template; /* NULL = by layout and name */

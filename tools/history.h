@@ -123,7 +123,7 @@ int history_read(struct history **out, int fd, const char *path, enum history_de
 /** history_free() - NULL and a half-read one are fine */
 void history_free(struct history *history);
 
-/** history_layout() - "raw", "vbs", "mark6"; "" = the start line doesn't say */
+/** history_layout() - "raw", "vbs", "mark6", "pcap"; "" = the start line doesn't say */
 const char *history_layout(const struct history *history);
 
 /** history_has_folder() - do the recording's files lie in a folder of its own, TARGET/NAME? */

@@ -436,7 +436,8 @@ static bool is_endless(const struct recovery *recovery, const char *file)
 
 	if (strcmp(layout, "mark6") == 0)
 		return mark6_file_is_name(recovery->info->name, file);
-	return recovery->info->history->segment_count == 0 && strcmp(layout, "raw") == 0 &&
+	return recovery->info->history->segment_count == 0 &&
+	       (strcmp(layout, "raw") == 0 || strcmp(layout, "pcap") == 0) &&
 	       json_is_integer(file_bytes) && json_integer_value(file_bytes) == 0 &&
 	       name_template && strcmp(name_template, file) == 0;
 }

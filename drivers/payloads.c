@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "drivers/payloads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct payloads {
+	struct datagrams *datagrams;
+	struct source_packets counts; /* of the datagrams */
+	bool use_any_sender;
+	bool is_found; /* psn or frame were not given */
+	bool has_told_found;
+	bool has_ended;
+
+	uint16_t ports[DATAGRAMS_PORT_MAX];
+	unsigned port_count, last_port;
+
+	uint64_t dropped_count;  /* packets, all */
+	uint64_t pending_count;  /* of them: told to be lost neither by numbers nor as packets */
+	int64_t pending_utc_ns;  /* they were dropped before this moment */
+	uint64_t unplaced_count; /* of them: told as lost packets */
+
+	/* the read */
+	unsigned char *buf;
+	size_t len, used;
+	struct source_mark *mark;
+};
+
+int payloads_create(struct payloads **out, const struct datagrams_config *config)
+{
+	struct datagrams_config own = *config;
+	struct payloads *p = calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (!p)
+		return -ENOMEM;
+	own.port_count = DATAGRAMS_PORT_MAX;
+	p->use_any_sender = config->use_any_sender;
+	p->is_found = config->psn == PSN_AUTO || config->frame_bytes == 0;
+	if (datagrams_create(&p->datagrams, &own, &p->counts) < 0) {
+		payloads_free(p);
+		return -ENOMEM;
+	}
+	*out = p;
+	return 0;
+}
+
+void payloads_free(struct payloads *p)
+{
+	if (!p)
+		return;
+	datagrams_free(p->datagrams);
+	free(p);
+}
+
+void payloads_begin(struct payloads *p, void *buf, size_t len, struct source_mark *mark)
+{
+	p->buf = buf;
+	p->len = len;
+	p->used = 0;
+	p->mark = mark;
+}
+
+size_t payloads_bytes(struct payloads *p)
+{
+	if (p->used == 0 && datagrams_has_ready(p->datagrams))
+		p->used = datagrams_get(p->datagrams, p->buf, p->len, p->mark);
+	return p->used;
+}
+
+/* Return: which one it is here. */
+static unsigned place_port(struct payloads *p, uint16_t port)
+{
+	if (p->last_port < p->port_count && p->ports[p->last_port] == port)
+		return p->last_port;
+	for (p->last_port = 0; p->last_port < p->port_count; p->last_port++)
+		if (p->ports[p->last_port] == port)
+			return p->last_port;
+	if (p->port_count == DATAGRAMS_PORT_MAX)
+		return --p->last_port;
+	p->ports[p->port_count++] = port;
+	return p->last_port;
+}
+
+static bool has_numbers(const struct payloads *p)
+{
+	enum psn_kind psn = datagrams_psn(p->datagrams);
+
+	return psn != PSN_AUTO && psn != PSN_NONE;
+}
+
+bool payloads_take(struct payloads *p, const struct packet_udp *udp, int64_t utc_ns)
+{
+	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
+	struct datagram_sender sender;
+	struct datagram datagram = { .bytes = udp->len, .port = place_port(p, udp->destination_port) };
+
+	if (!p->use_any_sender) {
+		sender.len = (uint8_t)udp->sender_bytes;
+		memcpy(sender.bytes, udp->sender, sizeof(sender.bytes));
+		datagram.sender = &sender;
+	}
+	datagram_split(p->datagrams, &datagram, udp->payload);
+	if (datagrams_take(p->datagrams, &datagram,
+			   frame_bytes > 0 && p->len - p->used >= frame_bytes) == DATAGRAM_PASSED) {
+		if (p->used == 0)
+			p->mark->utc_ns = utc_ns;
+		memcpy(p->buf + p->used, datagram.payload, frame_bytes);
+		p->used += frame_bytes;
+	}
+	if (p->pending_count && utc_ns >= p->pending_utc_ns && has_numbers(p))
+		p->pending_count = 0;
+	if (datagrams_has_ready(p->datagrams))
+		return false;
+	return p->used == 0 || p->len - p->used >= frame_bytes;
+}
+
+void payloads_dropped(struct payloads *p, uint64_t count, int64_t utc_ns)
+{
+	p->dropped_count += count;
+	p->pending_count += count;
+	p->pending_utc_ns = utc_ns;
+}
+
+bool payloads_are_waiting(const struct payloads *p)
+{
+	return datagrams_is_waiting(p->datagrams);
+}
+
+void payloads_give_up(struct payloads *p)
+{
+	datagrams_give_up(p->datagrams);
+}
+
+void payloads_end(struct payloads *p)
+{
+	datagrams_end(p->datagrams);
+	p->has_ended = true;
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+/* relaxed: counters, each exact by itself; one writer */
+static void copy(_Atomic uint64_t *to, const _Atomic uint64_t *from, uint64_t more)
+{
+	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed) + more,
+			      memory_order_relaxed);
+}
+
+static void copy_counts(const struct payloads *p, struct source_packets *to)
+{
+	const struct source_packets *from = &p->counts;
+
+	copy(&to->received_count, &from->received_count, 0);
+	copy(&to->lost_count, &from->lost_count, p->unplaced_count);
+	copy(&to->late_count, &from->late_count, 0);
+	copy(&to->duplicate_count, &from->duplicate_count, 0);
+	copy(&to->reordered_count, &from->reordered_count, 0);
+	copy(&to->stray_count, &from->stray_count, 0);
+	copy(&to->unwanted_count, &from->unwanted_count, 0);
+	copy(&to->restart_count, &from->restart_count, 0);
+	copy(&to->dropped_count, &from->dropped_count, p->dropped_count);
+}
+
+static void tell_pending(struct payloads *p)
+{
+	if (datagrams_psn(p->datagrams) != PSN_NONE && !p->has_ended)
+		return;
+	p->mark->lost_packets += p->pending_count;
+	p->unplaced_count += p->pending_count;
+	p->pending_count = 0;
+}
+
+void payloads_tell(struct payloads *p, struct source *source, bool has_mark)
+{
+	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
+
+	if (has_mark) {
+		datagrams_tell(p->datagrams, p->mark);
+		tell_pending(p);
+	}
+	datagrams_count(p->datagrams);
+	copy_counts(p, &source->stats.packets);
+	if (frame_bytes > 0 && p->is_found && !p->has_told_found) {
+		p->has_told_found = true;
+		source_note(source, "datagrams are taken as psn=%s,frame=%zu",
+			    psn_name(datagrams_psn(p->datagrams)), frame_bytes);
+	}
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "drivers/savefile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pcap/pcap.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/bytes.h"
+#include "drivers/pace.h"
+#include "drivers/units.h"
+
+#define BUFFER_BYTES ((size_t)1 << 20) /* more than the longest packet that libpcap takes */
+
+#define MAGIC_MICRO UINT32_C(0xa1b2c3d4)
+#define MAGIC_NANO UINT32_C(0xa1b23c4d)
+#define MAGIC_MODIFIED UINT32_C(0xa1b2cd34) /* with a longer header in front of each packet */
+#define MAGIC_PCAPNG UINT32_C(0x0a0d0d0a)
+#define MAGIC_PCAPNG_ORDER UINT32_C(0x1a2b3c4d)
+
+#define BLOCK_OBSOLETE_PACKET 2
+#define BLOCK_SIMPLE_PACKET 3
+#define BLOCK_PACKET 6
+
+/* How to find where a record ends, without libpcap. */
+#define KIND_BYTES 12
+enum kind { KIND_UNKNOWN, KIND_PCAP, KIND_PCAPNG };
+
+struct savefile {
+	int fd;
+	const _Atomic bool *is_interrupted;
+	_Atomic bool never; /* what it points to when nobody interrupts */
+	FILE *stream;       /* libpcap's, until it has it */
+	pcap_t *pcap;
+	struct bpf_program filter;
+	bool has_filter;
+	struct pcap_pkthdr *header; /* of the last packet */
+	const u_char *data;
+	enum kind kind;
+	bool is_big_endian;
+	size_t record_header_bytes;
+	uint64_t bytes;  /* that libpcap has got */
+	bool has_ended;  /* read() has said so */
+	bool is_stopped; /* interrupted while it waited */
+	bool is_cut;
+	int read_error;
+	size_t at, end; /* what of the buffer libpcap has not got yet */
+	char link_name[32];
+	char error[SAVEFILE_ERROR_LEN];
+	unsigned char buffer[BUFFER_BYTES];
+};
+
+static uint32_t word_at(const struct savefile *file, size_t at)
+{
+	return file->is_big_endian ? bytes_be32(file->buffer + at) : bytes_le32(file->buffer + at);
+}
+
+static bool is_pcap_magic(uint32_t magic)
+{
+	return magic == MAGIC_MICRO || magic == MAGIC_NANO || magic == MAGIC_MODIFIED;
+}
+
+bool savefile_is_one(const void *data)
+{
+	return is_pcap_magic(bytes_le32(data)) || is_pcap_magic(bytes_be32(data)) ||
+	       bytes_le32(data) == MAGIC_PCAPNG;
+}
+
+/* ---- the bytes of the file ----------------------------------------------------------------------- */
+
+/* From the first bytes, which lie in the buffer. */
+static void take_kind(struct savefile *file)
+{
+	uint32_t magic;
+
+	if (file->end < KIND_BYTES)
+		return;
+	file->is_big_endian = is_pcap_magic(bytes_be32(file->buffer)) ||
+			      bytes_be32(file->buffer + 8) == MAGIC_PCAPNG_ORDER;
+	magic = word_at(file, 0);
+	if (is_pcap_magic(magic))
+		file->kind = KIND_PCAP;
+	else if (magic == MAGIC_PCAPNG)
+		file->kind = KIND_PCAPNG;
+	file->record_header_bytes = magic == MAGIC_MODIFIED ? 24 : 16;
+}
+
+/* One read() behind what is in the buffer. Return: bytes; 0 = the end; -EINTR when interrupted; -errno. */
+static ssize_t read_more(struct savefile *file)
+{
+	if (file->at > 0) {
+		memmove(file->buffer, file->buffer + file->at, file->end - file->at);
+		file->end -= file->at;
+		file->at = 0;
+	}
+	for (;;) {
+		ssize_t got = read(file->fd, file->buffer + file->end, BUFFER_BYTES - file->end);
+
+		if (got < 0 && errno == EINTR &&
+		    !atomic_load_explicit(file->is_interrupted, memory_order_relaxed))
+			continue;
+		if (got < 0 && errno != EAGAIN)
+			return -errno;
+		if (got > 0)
+			file->end += (size_t)got;
+		if (got == 0)
+			file->has_ended = true;
+		return got < 0 ? -EINTR : got;
+	}
+}
+
+/* At the begin, enough to tell what kind of file it is. */
+static bool is_wanting(const struct savefile *file)
+{
+	return !file->has_ended &&
+	       (file->at == file->end || (file->bytes == 0 && file->end < KIND_BYTES));
+}
+
+/* For libpcap, which has to wait where its caller did not (savefile_wait()). */
+static ssize_t give(void *cookie, char *out, size_t size)
+{
+	struct savefile *file = cookie;
+
+	while (is_wanting(file)) {
+		int events = pace_poll(file->fd, PACE_NEVER, file->is_interrupted);
+		ssize_t got = events > 0 ? read_more(file) : events < 0 ? events : -EINTR;
+
+		if (got < 0) {
+			file->is_stopped = got == -EINTR;
+			file->read_error = (int)-got;
+			errno = file->read_error;
+			return -1;
+		}
+		if (file->bytes == 0)
+			take_kind(file);
+	}
+	if (size > file->end - file->at)
+		size = file->end - file->at;
+	memcpy(out, file->buffer + file->at, size);
+	file->at += size;
+	file->bytes += size;
+	return (ssize_t)size;
+}
+
+/* ---- is a whole packet there? -------------------------------------------------------------------- */
+
+/* Up to the end of the next packet. Return: bytes; 0 = the buffer doesn't tell yet. */
+static size_t pcap_record_bytes(const struct savefile *file)
+{
+	uint32_t caplen, len;
+
+	if (file->end - file->at < file->record_header_bytes)
+		return 0;
+	/* old versions have the two the other way round; the smaller one is what was captured */
+	caplen = word_at(file, file->at + 8);
+	len = word_at(file, file->at + 12);
+	return file->record_header_bytes + (caplen < len ? caplen : len);
+}
+
+/* Blocks that hold no packet come before it, and are read with it. */
+static size_t pcapng_record_bytes(const struct savefile *file)
+{
+	size_t at = file->at;
+
+	while (file->end - at >= 8) {
+		uint32_t type = word_at(file, at), bytes = word_at(file, at + 4);
+
+		if (type == BLOCK_PACKET || type == BLOCK_SIMPLE_PACKET || type == BLOCK_OBSOLETE_PACKET)
+			return at - file->at + bytes;
+		if (bytes < 12 || bytes > file->end - at)
+			return 0;
+		at += bytes;
+	}
+	return 0;
+}
+
+/* True also where it can't be told: then libpcap waits, and says what is wrong. */
+static bool is_packet_there(const struct savefile *file)
+{
+	size_t there = file->end - file->at, bytes;
+
+	if (file->has_ended || file->kind == KIND_UNKNOWN || there == BUFFER_BYTES)
+		return true;
+	bytes = file->kind == KIND_PCAP ? pcap_record_bytes(file) : pcapng_record_bytes(file);
+	return bytes > BUFFER_BYTES || (bytes > 0 && bytes <= there);
+}
+
+int savefile_wait(struct savefile *file, int64_t deadline_ns)
+{
+	while (!is_packet_there(file)) {
+		int events = pace_poll(file->fd, deadline_ns, file->is_interrupted);
+		ssize_t got;
+
+		if (events <= 0)
+			return events;
+		got = read_more(file);
+		if (got < 0 && got != -EINTR)
+			return (int)got;
+	}
+	return 1;
+}
+
+/* ---- libpcap ------------------------------------------------------------------------------------- */
+
+int savefile_create(struct savefile **out, int fd, const _Atomic bool *is_interrupted)
+{
+	const cookie_io_functions_t functions = { .read = give };
+	struct savefile *file = malloc(sizeof(*file));
+
+	*out = file;
+	if (!file)
+		return -ENOMEM;
+	memset(file, 0, offsetof(struct savefile, buffer));
+	file->fd = fd;
+	file->is_interrupted = is_interrupted ? is_interrupted : &file->never;
+	file->stream = fopencookie(file, "r", functions);
+	if (!file->stream)
+		return -ENOMEM;
+	setvbuf(file->stream, NULL, _IONBF, 0); /* the buffer here is enough */
+	return 0;
+}
+
+void savefile_free(struct savefile *file)
+{
+	if (!file)
+		return;
+	if (file->has_filter)
+		pcap_freecode(&file->filter);
+	if (file->pcap)
+		pcap_close(file->pcap);
+	else if (file->stream)
+		fclose(file->stream);
+	free(file);
+}
+
+static int __attribute__((format(printf, 3, 4)))
+fail(struct savefile *file, int error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(file->error, sizeof(file->error), format, arguments);
+	va_end(arguments);
+	return -error;
+}
+
+/* What libpcap couldn't do, it says; what read() couldn't, we know better. */
+static int fail_reading(struct savefile *file, const char *why)
+{
+	if (file->is_stopped)
+		return fail(file, EINTR, "interrupted");
+	if (file->read_error)
+		return fail(file, file->read_error, "%s", strerror(file->read_error));
+	file->is_cut = file->has_ended && file->at == file->end;
+	return fail(file, EBADMSG, "%s", why);
+}
+
+int savefile_begin(struct savefile *file, const char *filter)
+{
+	char why[PCAP_ERRBUF_SIZE] = "";
+	const char *name;
+
+	file->pcap = pcap_fopen_offline_with_tstamp_precision(file->stream,
+							      PCAP_TSTAMP_PRECISION_NANO, why);
+	if (!file->pcap)
+		return fail_reading(file, why);
+	name = pcap_datalink_val_to_name(pcap_datalink(file->pcap));
+	if (name)
+		snprintf(file->link_name, sizeof(file->link_name), "%s", name);
+	else
+		snprintf(file->link_name, sizeof(file->link_name), "%d", pcap_datalink(file->pcap));
+	if (!filter)
+		return 0;
+	if (pcap_compile(file->pcap, &file->filter, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
+		return fail(file, EINVAL, "the filter \"%.150s\" is not understood: %.200s", filter,
+			    pcap_geterr(file->pcap));
+	file->has_filter = true;
+	return 0;
+}
+
+/* 0 where the time is none that 64 bits of nanoseconds hold. */
+static int64_t time_of(const struct pcap_pkthdr *header)
+{
+	int64_t ns;
+
+	/* with nanosecond precision, tv_usec holds nanoseconds */
+	if (__builtin_mul_overflow((int64_t)header->ts.tv_sec, UNITS_NS_PER_S, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)header->ts.tv_usec, &ns))
+		return 0;
+	return ns;
+}
+
+int savefile_next(struct savefile *file, struct packet *packet)
+{
+	int ret = pcap_next_ex(file->pcap, &file->header, &file->data);
+
+	if (ret == PCAP_ERROR_BREAK)
+		return 0;
+	if (ret != 1)
+		return fail_reading(file, pcap_geterr(file->pcap));
+	*packet = (struct packet){
+		.data = file->data,
+		.caplen = file->header->caplen,
+		.len = file->header->len,
+		.utc_ns = time_of(file->header),
+	};
+	return 1;
+}
+
+bool savefile_passes(const struct savefile *file)
+{
+	return !file->has_filter || pcap_offline_filter(&file->filter, file->header, file->data) > 0;
+}
+
+bool savefile_is_cut(const struct savefile *file)
+{
+	return file->is_cut;
+}
+
+uint64_t savefile_bytes(const struct savefile *file)
+{
+	return file->bytes;
+}
+
+int savefile_link_type(const struct savefile *file)
+{
+	return pcap_datalink(file->pcap);
+}
+
+const char *savefile_link_name(const struct savefile *file)
+{
+	return file->link_name;
+}
+
+const char *savefile_error(const struct savefile *file)
+{
+	return file->error;
+}
