@@ -286,6 +286,20 @@ static void numbers_of_32_bits_go_on_behind_their_end(void **state)
 	}
 }
 
+static void numbers_of_64_bits_pass_2_to_the_32(void **state)
+{
+	static const enum psn_kind kinds[] = { PSN_LE64, PSN_BE64 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		open_psn(kinds[i]);
+		for (uint64_t number = UINT32_MAX - UINT64_C(2); number < UINT32_MAX + UINT64_C(4);
+		     number++)
+			assert_int_equal(feed(number), DATAGRAM_PASSED);
+		close_datagrams(NULL);
+	}
+}
+
 /* 32 bits in the upper half of 8 bytes */
 static void the_other_kind_of_number_wraps_as_well(void **state)
 {
@@ -373,8 +387,8 @@ static void a_sender_that_begins_anew_loses_nothing(void **state)
 	(void)state;
 	open_psn(PSN_LE64);
 	feed_range(100000, 100001);
-	feed_range(0, 2);                                             /* back */
-	feed_range((UINT64_C(1) << 50) + 1, (UINT64_C(1) << 50) + 2); /* farther than can be lost */
+	feed_range(0, 2);                                       /* back */
+	feed_range(UINT64_C(1) << 50, (UINT64_C(1) << 50) + 1); /* farther than can be lost */
 	end();
 	assert_int_equal(get(&counts.restart_count), 2);
 	assert_int_equal(get(&counts.lost_count), 0);
@@ -753,6 +767,7 @@ int main(void)
 		cmocka_unit_test_teardown(one_that_comes_behind_the_window_is_late, close_datagrams),
 		cmocka_unit_test_teardown(each_comes_out_once, close_datagrams),
 		cmocka_unit_test(numbers_of_32_bits_go_on_behind_their_end),
+		cmocka_unit_test(numbers_of_64_bits_pass_2_to_the_32),
 		cmocka_unit_test_teardown(the_other_kind_of_number_wraps_as_well, close_datagrams),
 		cmocka_unit_test(what_is_not_to_be_recorded_is_no_loss),
 		cmocka_unit_test_teardown(a_jump_is_believed_when_the_next_agrees, close_datagrams),
