@@ -137,7 +137,10 @@ static uint32_t choose_second_disk(const struct session *session, uint32_t first
 static bool has_room_for_second(const struct session *session)
 {
 	const struct layout_plan *plan = &session->plan;
-	uint64_t free_bytes = ring_free_count(session->ring) * plan->block_bytes;
+	/* the blocks of a source that lends them are all taken: it has those that are free */
+	uint64_t free_bytes = plan->is_lent ?
+				      plan->ring_bytes - ring_level(session->ring).held_bytes :
+				      ring_free_count(session->ring) * plan->block_bytes;
 	uint64_t wanted = FIRST_RUNS * plan->run_bytes;
 
 	if (wanted > plan->ring_bytes / 2)
