@@ -137,10 +137,7 @@ static uint32_t choose_second_disk(const struct session *session, uint32_t first
 static bool has_room_for_second(const struct session *session)
 {
 	const struct layout_plan *plan = &session->plan;
-	/* the blocks of a source that lends them are all taken: it has those that are free */
-	uint64_t free_bytes = plan->is_lent ?
-				      plan->ring_bytes - ring_level(session->ring).held_bytes :
-				      ring_free_count(session->ring) * plan->block_bytes;
+	uint64_t free_bytes = ring_free_count(session->ring) * plan->block_bytes;
 	uint64_t wanted = FIRST_RUNS * plan->run_bytes;
 
 	if (wanted > plan->ring_bytes / 2)
@@ -695,6 +692,15 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 		lane->unit_left = session->plan.unit_bytes ? session->plan.unit_bytes : UINT64_MAX;
 		turn(lanes);
 	}
+}
+
+bool lanes_has_block(struct lanes *lanes)
+{
+	if (ring_free_count(lanes->session->ring) > 0)
+		return true;
+	if (lanes->session->plan.is_held)
+		end_runs_if_all_wait(lanes);
+	return false;
 }
 
 void lanes_put(struct lanes *lanes, uint32_t block, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
