@@ -185,13 +185,13 @@ bool source_lends(const struct source *source);
 
 /**
  * source_lend() - memory for a ring, before source_start(); it stays the source's until source_close()
- * @memory: set: block_bytes x block_count, page aligned, all pages there
+ * @memory: set: block_bytes x block_count, page aligned, all pages there; no block is given yet
  *
  * Return: 0; -errno with source->error set.
  */
 int source_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory);
 
-/** source_give() - a block of that memory may be filled, or filled again; any order. Thread: reader. */
+/** source_give() - a block of that memory may be filled, or filled again; any order. Thread: reader, before the start who sets up. */
 void source_give(struct source *source, uint32_t block);
 
 /**

@@ -694,6 +694,15 @@ void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int
 	}
 }
 
+bool lanes_has_block(struct lanes *lanes)
+{
+	if (ring_free_count(lanes->session->ring) > 0)
+		return true;
+	if (lanes->session->plan.is_held)
+		end_runs_if_all_wait(lanes);
+	return false;
+}
+
 void lanes_put(struct lanes *lanes, uint32_t block, size_t bytes, uint64_t stream_offset, int64_t utc_ns)
 {
 	struct lane *lane = &lanes->lanes[0];

@@ -45,6 +45,9 @@ size_t lanes_room(struct lanes *lanes, void **data);
  */
 void lanes_filled(struct lanes *lanes, size_t bytes, uint64_t stream_offset, int64_t utc_ns);
 
+/** lanes_has_block() - is one free? Instead of lanes_room() where blocks are put by lanes_put(). */
+bool lanes_has_block(struct lanes *lanes);
+
 /**
  * lanes_put() - a block of the ring that was filled already goes on, as it is
  * @block: taken from the ring; begins with the first of the @bytes

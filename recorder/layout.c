@@ -115,6 +115,7 @@ static int plan_packets(struct layout_plan *plan, const struct layout_request *r
 
 	plan->data_bytes = plan->block_bytes;
 	plan->is_lent = request->kind == LAYOUT_PCAP;
+	plan->is_borrowed = plan->is_lent && request->disk_count == 1;
 	/* nothing waits for a whole block, and a part of it comes round while it is in the cache of its core */
 	if (request->is_dropped && !plan->is_lent && plan->data_bytes > DROPPED_BYTES)
 		plan->data_bytes = DROPPED_BYTES;
@@ -271,31 +272,28 @@ static int check_parity(const struct layout_plan *plan, const struct layout_requ
 	return -EINVAL;
 }
 
-/* A block goes to the disk that is free, and is where packets begin and end. */
-static int check_pcap(const struct layout_request *request, char *error)
+/* A block is where packets begin and end: nothing ends within it. */
+static int check_pcap(const struct layout_plan *plan, const struct layout_request *request, char *error)
 {
 	const char *why = NULL;
 
+	if (request->kind != LAYOUT_PCAP)
+		return 0;
 	if (request->stripe == STRIPE_ROUND && request->disk_count > 1)
 		why = "gives each disk whole files: no --stripe round";
 	else if (request->unit_bytes)
 		why = "gives each disk whole files: no --unit";
+	else if (request->file_bytes && request->file_bytes < plan->block_bytes)
+		why = "has whole blocks in a file: a larger --file-size, or a smaller --block";
 	if (!why)
 		return 0;
 	snprintf(error, LAYOUT_ERROR_LEN, "layout pcap %s", why);
 	return -EINVAL;
 }
 
-static int check_kind(const struct layout_request *request, char *error)
-{
-	if (request->kind == LAYOUT_PCAP)
-		return check_pcap(request, error);
-	return is_mark6(request) ? check_mark6(request, error) : 0;
-}
-
 int layout_plan(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
-	int ret = check_kind(request, error);
+	int ret = is_mark6(request) ? check_mark6(request, error) : 0;
 
 	if (ret < 0)
 		return ret;
@@ -308,6 +306,8 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		ret = plan_blocks(plan, request, error);
 	if (ret == 0)
 		ret = check_parity(plan, request, error);
+	if (ret == 0)
+		ret = check_pcap(plan, request, error);
 	if (ret == 0)
 		ret = plan_packets(plan, request, error);
 	if (ret < 0)

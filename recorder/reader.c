@@ -444,13 +444,24 @@ static void read_stream(struct reader *r)
 
 /* ---- a source that lends its memory ---- */
 
-/* Blocks that came back from the disks go back to the source. */
+/* The ring's blocks are the source's: those that came back from the disks go back to it. */
 static void give_blocks(struct session *session)
 {
 	uint32_t block;
 
 	while ((block = ring_take(session->ring)) != RING_NONE)
 		source_give(session->source, block);
+}
+
+/* The ring has its own: there is one that is free. Return: that, with what was in the source's. */
+static uint32_t copy_block(struct session *session, uint32_t from, size_t bytes)
+{
+	uint32_t block = ring_take(session->ring);
+
+	memcpy(ring_data(session->ring, block),
+	       (char *)session->lent + from * session->plan.block_bytes, bytes);
+	source_give(session->source, from);
+	return block;
 }
 
 /* A block that comes back meanwhile is wanted at once when few are left to be filled. */
@@ -471,7 +482,8 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	uint32_t block;
 	ssize_t n;
 
-	give_blocks(session);
+	if (session->plan.is_borrowed)
+		give_blocks(session);
 	into_device(session);
 	n = source_take(session->source, &block, deadline, &mark);
 	out_of_device(session);
@@ -481,24 +493,43 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
+	if (!session->plan.is_borrowed)
+		block = copy_block(session, block, (size_t)n);
 	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
 	r->position += (uint64_t)n;
 	return true;
 }
 
+/* While a ring of its own is full the source's fills up. */
+static bool has_room(struct reader *r)
+{
+	struct session *session = r->session;
+	uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
+
+	if (session->plan.is_borrowed || lanes_has_block(r->lanes))
+		return true;
+	wait_for_room(r, ticket);
+	return false;
+}
+
 static void take_stream(struct reader *r)
 {
-	while (may_go_on(r) && take_block(r, next_turn(r, units_monotonic_ns())))
-		;
+	bool is_going = true;
+
+	while (is_going && may_go_on(r))
+		if (has_room(r))
+			is_going = take_block(r, next_turn(r, units_monotonic_ns()));
 }
 
 /* What the source had when it was stopped; not, when there is enough of it already. */
 static void take_rest(struct reader *r)
 {
-	while (r->position < r->limit_bytes &&
-	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed) &&
-	       take_block(r, units_monotonic_ns() + TURN_NS))
-		;
+	bool is_going = true;
+
+	while (is_going && r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed))
+		if (has_room(r))
+			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
 }
 
 /* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */

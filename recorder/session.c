@@ -24,6 +24,8 @@
 #include "recorder/writer.h"
 
 /* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
+#define LENT_SHARE 4 /* beside the ring: a quarter as much, */
+#define LENT_LEAST 8 /* and so many blocks at least, for what comes while one is copied */
 #define DEPTH_BYTES (UINT64_C(16) << 20)
 #define DEPTH_LEAST 2
 #define DEPTH_MOST 32
@@ -311,15 +313,21 @@ static int find_node(const struct session *session)
 	return memory_device_node(major(device), minor(device));
 }
 
-/* The source's, which the kernel fills for it. */
+/* The source's memory, which the kernel fills for it: the ring's, or beside it. */
 static int borrow_memory(struct session *session, struct refusal *refusal)
 {
 	const struct layout_plan *plan = &session->plan;
-	int ret = source_lend(session->source, plan->block_bytes, plan->block_count,
-			      &session->memory.base);
+	uint32_t share = plan->block_count / LENT_SHARE;
+	uint32_t count = plan->is_borrowed ? plan->block_count : share > LENT_LEAST ? share : LENT_LEAST;
+	int ret = source_lend(session->source, plan->block_bytes, count, &session->lent);
 
 	if (ret < 0)
 		return session_refuse(refusal, EX_CONFIG, ret, "%s", session->source->error);
+	for (uint32_t b = 0; b < count && !plan->is_borrowed; b++)
+		source_give(session->source, b);
+	if (!plan->is_borrowed)
+		return 0;
+	session->memory.base = session->lent;
 	session->memory.bytes = plan->ring_bytes;
 	session->memory.is_locked = true; /* a kernel's memory is never swapped */
 	return 0;
@@ -348,8 +356,10 @@ static int make_ring(struct session *session, struct refusal *refusal)
 		.queue_count = session->disk_count,
 		.label_bytes = label_bytes(plan),
 	};
-	int ret = plan->is_lent ? borrow_memory(session, refusal) : map_memory(session, refusal);
+	int ret = plan->is_lent ? borrow_memory(session, refusal) : 0;
 
+	if (ret == 0 && !plan->is_borrowed)
+		ret = map_memory(session, refusal);
 	if (ret < 0)
 		return ret;
 	ring_config.memory = session->memory.base;
@@ -555,7 +565,7 @@ void session_free(struct session *session)
 	journal_free(session->journal);
 	lanes_free(session->lanes);
 	ring_free(session->ring);
-	if (!session->plan.is_lent)
+	if (!session->plan.is_borrowed)
 		memory_unmap(&session->memory);
 	source_close(session->source);
 	account_free(&session->account);

@@ -185,6 +185,7 @@ struct session {
 	struct memory memory;
 	struct ring *ring;
 	void *scrap;             /* one block: where an overflow's bytes go */
+	void *lent;              /* the blocks of a source that fills its own; NULL = it doesn't */
 	struct journal *journal; /* NULL = none is kept */
 	struct account account;
 	struct copies *copies; /* what is lost of each of two; NULL = there is one copy */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/fake_source.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "drivers/sim.h"
 #include "drivers/units.h"
+
+#define LENT_ALIGN ((size_t)4096)
 
 struct fake {
 	struct fake_source_script script;
@@ -14,6 +18,13 @@ struct fake {
 	uint64_t chance;
 	uint64_t device_left; /* after the stop */
 	bool is_stopped;
+
+	/* of the one that lends */
+	char *memory;
+	size_t block_bytes;
+	uint32_t block_count;
+	uint32_t next; /* block that is filled next; it must have been given */
+	bool *is_given;
 };
 
 struct fake_source_script fake_source_script;
@@ -128,8 +139,79 @@ static void fake_stop(struct source *source)
 
 static void fake_close(struct source *source)
 {
-	free(source->state);
+	struct fake *fake = source->state;
+
+	free(fake->memory);
+	free(fake->is_given);
+	free(fake);
 }
+
+/* ---- lending ---- */
+
+static int fake_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory)
+{
+	struct fake *fake = source->state;
+
+	fake->memory = aligned_alloc(LENT_ALIGN, block_bytes * block_count);
+	fake->is_given = calloc(block_count, sizeof(fake->is_given[0]));
+	fake->block_bytes = block_bytes;
+	fake->block_count = block_count;
+	*memory = fake->memory;
+	return fake->memory && fake->is_given ? 0 : -ENOMEM;
+}
+
+static void fake_give(struct source *source, uint32_t block)
+{
+	const struct fake *fake = source->state;
+
+	assert(!fake->is_given[block]);
+	fake->is_given[block] = true;
+	memset(fake->memory + block * fake->block_bytes, 0x5a, fake->block_bytes);
+}
+
+static ssize_t fake_take(struct source *source, uint32_t *block, int64_t deadline_ns,
+			 struct source_mark *mark)
+{
+	struct fake *fake = source->state;
+	const struct fake_source_script *script = &fake->script;
+	uint64_t end = script->bytes ? script->bytes : UINT64_MAX - LENT_ALIGN;
+	uint64_t pages = fake->block_bytes / LENT_ALIGN, left;
+	size_t bytes;
+
+	(void)mark;
+	if (fake->is_stopped || fake->position >= end)
+		return SOURCE_END;
+	if (script->error_at && fake->position >= script->error_at)
+		return source_fail(source, EIO, "the interface is gone");
+	if (!fake->is_given[fake->next] || is_turn(fake, script->idle_one_in)) {
+		doze(source, deadline_ns);
+		return SOURCE_NOT_YET;
+	}
+	left = (end - fake->position + LENT_ALIGN - 1) / LENT_ALIGN;
+	if (script->piece_max)
+		pages = 1 + chance(fake) % pages;
+	if (pages > left)
+		pages = left;
+	bytes = (size_t)pages * LENT_ALIGN;
+	sim_fill(fake->memory + fake->next * fake->block_bytes, bytes, fake->position, script->seed);
+	*block = fake->next;
+	fake->is_given[fake->next] = false;
+	fake->next = (fake->next + 1) % fake->block_count;
+	fake->position += bytes;
+	return (ssize_t)bytes;
+}
+
+const struct source_ops fake_lending_source_ops = {
+	.prefix = "fake:",
+	.summary = "fake: a source of packets for tests",
+	.open = fake_open,
+	.start = fake_start,
+	.lend = fake_lend,
+	.give = fake_give,
+	.take = fake_take,
+	.stop = fake_stop,
+	.close = fake_close,
+};
 
 const struct source_ops fake_source_ops = {
 	.prefix = "fake:",

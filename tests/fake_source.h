@@ -4,6 +4,10 @@
  *
  *   fake_source_script = ...; session_config.source_ops = &fake_source_ops, source_name = "fake:"
  *
+ * fake_lending_source_ops is another one, which fills blocks of its own, in turn and in part, as a kernel's packet
+ * ring does; of its stream each block has a multiple of 4096 bytes, and it has no gaps. kit_start() takes it for layout
+ * pcap.
+ *
  * Its bytes are the simulator's pattern (drivers/sim.h): any piece of the stream tells whether it is the right one.
  * Threads: the script is set before the source is opened and belongs to the reader until it is closed.
  */
@@ -37,5 +41,6 @@ struct fake_source_script {
 
 extern struct fake_source_script fake_source_script;
 extern const struct source_ops fake_source_ops;
+extern const struct source_ops fake_lending_source_ops;
 
 #endif

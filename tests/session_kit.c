@@ -94,8 +94,11 @@ void kit_open(struct kit *kit, unsigned disk_count)
 
 int kit_start(struct kit *kit)
 {
-	int ret = session_create(&kit->session, &kit->config, &kit->refusal);
+	int ret;
 
+	if (kit->config.layout == LAYOUT_PCAP)
+		kit->config.source_ops = &fake_lending_source_ops;
+	ret = session_create(&kit->session, &kit->config, &kit->refusal);
 	if (ret == 0)
 		ret = session_arm(kit->session, &kit->refusal);
 	if (ret == 0)

@@ -59,6 +59,10 @@ static void choose_shape(struct kit *kit)
 		config->layout = LAYOUT_MARK6;
 		config->packet_bytes = 1 + chance(config->block_bytes / 2);
 	}
+	if (is_one_in(6)) {
+		config->layout = LAYOUT_PCAP;
+		config->stripe = STRIPE_ANY;
+	}
 	config->ring_bytes = 4 * kit->disk_count * chunk_blocks * config->block_bytes;
 	if (kit->disk_count > 1 && is_one_in(2)) { /* as little ring as may be */
 		config->chunk_bytes = chunk_blocks * config->block_bytes;
@@ -67,8 +71,9 @@ static void choose_shape(struct kit *kit)
 	}
 	if (kit->disk_count == 1)
 		config->ring_bytes += config->block_bytes;
-	if (config->layout == LAYOUT_RAW && (config->stripe == STRIPE_ANY || is_one_in(2)))
-		config->file_bytes = 20000 + chance(20 * chunk_blocks * config->block_bytes);
+	if ((config->layout == LAYOUT_RAW || config->layout == LAYOUT_PCAP) &&
+	    (config->stripe == STRIPE_ANY || is_one_in(2)))
+		config->file_bytes = config->block_bytes + chance(20 * chunk_blocks * config->block_bytes);
 	if (config->layout == LAYOUT_RAW && config->stripe == STRIPE_ROUND && is_one_in(2))
 		config->unit_bytes = 1000 + chance(2 * config->block_bytes);
 	config->use_direct = !is_one_in(4);

@@ -497,6 +497,34 @@ static void mark6_files_are_named_by_their_format(void **state)
 	assert_string_equal(layout_kind_name(LAYOUT_MARK6), "mark6");
 }
 
+static void savefiles_of_packets_have_whole_blocks(void **state)
+{
+	struct layout_request request = { .kind = LAYOUT_PCAP, .disk_count = 1, .ring_bytes = 64 * MI };
+	struct layout_plan plan = plan_of(&request);
+	char template[LAYOUT_NAME_LEN];
+
+	(void)state;
+	assert_true(plan.is_lent && plan.is_borrowed);
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.pcapng");
+	request.file_bytes = GI;
+	plan = plan_of(&request);
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.%06d.pcapng");
+	request.file_bytes = plan.block_bytes - 1;
+	assert_refused(&request, "whole blocks");
+	request.file_bytes = GI;
+	request.disk_count = 2;
+	plan = plan_of(&request);
+	assert_true(plan.is_lent && !plan.is_borrowed);
+	request.stripe = STRIPE_ROUND;
+	assert_refused(&request, "no --stripe round");
+	request.stripe = STRIPE_ANY;
+	request.unit_bytes = MI;
+	assert_refused(&request, "no --unit");
+	assert_string_equal(layout_kind_name(LAYOUT_PCAP), "pcap");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +548,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_go_with_mark6_is_refused),
 		cmocka_unit_test(without_files_mark6_is_nothing_special),
 		cmocka_unit_test(mark6_files_are_named_by_their_format),
+		cmocka_unit_test(savefiles_of_packets_have_whole_blocks),
 	};
 
 	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);

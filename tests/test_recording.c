@@ -842,6 +842,21 @@ static void raw_files_and_a_single_one_are_found_by_name(void **state)
 	assert_int_equal(check_stream(recording, 0), 777);
 	recording_free(recording);
 
+	made_make_dir(made_path("d4"));
+	made_write_samples(made_path("d4/scan.pcapng"), 0, 777, 0);
+	recording = open_ok(made_path("d4/scan"));
+	assert_int_equal(check_stream(recording, 0), 777);
+	recording_free(recording);
+
+	made_make_dir(made_path("d5"));
+	for (unsigned i = 0; i < 11; i++)
+		if (i != 5)
+			made_write_samples(made_path("d5/scan.%06u.pcapng", i), i * 100, 100, 0);
+	recording = open_ok(made_path("d5/scan"));
+	assert_int_equal(check_stream(recording, 0), 1000);
+	check_missing(recording, "scan.000005.pcapng", 500, 100);
+	recording_free(recording);
+
 	made_write_samples(made_path("d1/scan.raw"), 0, 777, 0);
 	open_fails(&(struct recording_query){ .recording = made_path("d1/scan") }, -EBADMSG,
 		   "more than one kind");

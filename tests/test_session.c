@@ -111,6 +111,7 @@ enum shape {
 	RAW_SMALL_FILES,
 	MARK6_ANY,
 	MARK6_ROUND,
+	PCAP_FILES,
 	SHAPE_COUNT
 };
 
@@ -120,13 +121,18 @@ static void set_shape(struct kit *kit, enum shape shape)
 
 	config->layout = shape <= VBS_ROUND ? LAYOUT_VBS :
 			 shape < MARK6_ANY  ? LAYOUT_RAW :
-					      LAYOUT_MARK6;
+			 shape < PCAP_FILES ? LAYOUT_MARK6 :
+					      LAYOUT_PCAP;
 	config->stripe = (shape >= VBS_ROUND && shape <= RAW_ROUND_UNITS) || shape == MARK6_ROUND ?
 				 STRIPE_ROUND :
 				 STRIPE_ANY;
 	config->packet_bytes = shape == MARK6_ANY ? 1000 : 24;
 	config->unit_bytes = shape == RAW_ROUND_UNITS ? 5000 : 0;
-	if (shape == RAW_ROUND_FILES || shape == RAW_FILES)
+	if (shape == PCAP_FILES) {
+		config->block_bytes = 4 * KIT_BLOCK; /* so that some are filled in part */
+		fake_source_script.bytes = 245 * KIT_BLOCK;
+	}
+	if (shape == RAW_ROUND_FILES || shape == RAW_FILES || shape == PCAP_FILES)
 		config->file_bytes = 100000; /* several runs, and no whole number of blocks */
 	if (shape == RAW_SMALL_FILES)
 		config->file_bytes = 5000;
@@ -222,7 +228,7 @@ static void losses_of_the_source_are_gaps_at_their_place(void **state)
 {
 	(void)state;
 	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
-		for (unsigned disks = 1; disks <= 3; disks += 2) {
+		for (unsigned disks = 1; disks <= 3 && shape != PCAP_FILES; disks += 2) {
 			struct kit kit;
 
 			kit_open(&kit, disks);
@@ -244,6 +250,8 @@ static void very_many_losses_do_not_jam_the_ring(void **state)
 	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
 		struct kit kit;
 
+		if (shape == PCAP_FILES)
+			continue;
 		kit_open(&kit, 2);
 		set_shape(&kit, shape);
 		fake_source_script.bytes = 200000;
@@ -1234,8 +1242,8 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(stallable) / sizeof(stallable[0]); c++) {
-		for (enum shape shape = c % 4; shape < SHAPE_COUNT;
-		     shape += 4) { /* stress_disks has the others */
+		for (enum shape shape = c % 3; shape < SHAPE_COUNT;
+		     shape += 3) { /* stress_disks has the others */
 			struct kit kit;
 			const char *error;
 
@@ -1252,7 +1260,7 @@ static void a_disk_that_does_not_move_is_left_and_nothing_is_lost(void **state)
 				fail_msg("call %zu, shape %d: %s", c, shape, error);
 			assert_int_equal(session_written_bytes(kit.session) +
 						 account_get(&kit.session->account.discarded_bytes),
-					 1000003);
+					 fake_source_script.bytes);
 			if (atomic_load(&kit.session->disks[1].state) == DISK_STUCK) {
 				left_count++;
 				assert_int_equal(kit.outcome, OUTCOME_DEGRADED);

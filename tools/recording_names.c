@@ -20,7 +20,8 @@
 enum form {
 	FORM_VBS,    /* NAME/NAME.NNNNNNNN */
 	FORM_RAW,    /* NAME.NNNNNN or the journal's template */
-	FORM_SINGLE, /* NAME.raw */
+	FORM_PCAP,   /* NAME.NNNNNN.pcapng */
+	FORM_SINGLE, /* NAME.raw, NAME.pcapng */
 	FORM_PARITY, /* NAME.parity.NNNNNN */
 	FORM_COUNT,
 };
@@ -35,11 +36,12 @@ struct listing {
 	const char *name; /* of the recording, or of its second copy */
 	struct sequence vbs;
 	struct sequence raw;
+	struct sequence pcap;
 	struct sequence parity;
 	struct sequence from_template; /* of the journal */
 	bool has_template;
 	bool is_mark6; /* as the journal says */
-	char single[NAME_MAX + 8];
+	char single[2][NAME_MAX + 8];
 
 	/* the folder that is being read */
 	int place;
@@ -68,14 +70,17 @@ static int prepare_listing(struct listing *listing, struct recording *recording,
 	*listing = (struct listing){ .recording = recording, .name = name };
 	listing->is_mark6 =
 		recording->history && strcmp(history_layout(recording->history), "mark6") == 0;
-	snprintf(listing->single, sizeof(listing->single), "%.*s.raw", NAME_MAX, name);
+	snprintf(listing->single[0], sizeof(listing->single[0]), "%.*s.raw", NAME_MAX, name);
+	snprintf(listing->single[1], sizeof(listing->single[1]), "%.*s" LAYOUT_PCAP_SUFFIX, NAME_MAX, name);
 	snprintf(parity_name, sizeof(parity_name), "%.*s" LAYOUT_PARITY_SUFFIX, NAME_MAX, name);
 	listing->has_template = text && strcmp(name, recording->name) == 0 &&
 				sequence_parse(&listing->from_template, text) == 0;
 	if (sequence_make(&listing->vbs, name, 8, 8) < 0 ||
 	    sequence_make(&listing->raw, name, 6, SEQUENCE_DIGITS_MAX) < 0 ||
+	    sequence_make(&listing->pcap, name, 6, SEQUENCE_DIGITS_MAX) < 0 ||
 	    sequence_make(&listing->parity, parity_name, 6, SEQUENCE_DIGITS_MAX) < 0)
 		return recording_fail(recording, -EINVAL, "the name %s is too long", name);
+	strcpy(listing->pcap.suffix, LAYOUT_PCAP_SUFFIX);
 	return 0;
 }
 
@@ -113,11 +118,13 @@ static enum form match_name(const struct listing *listing, const char *name, uin
 	*number = 0;
 	if (listing->is_own_folder)
 		return sequence_match(&listing->vbs, stripped, number) ? FORM_VBS : FORM_COUNT;
-	if (strcmp(stripped, listing->single) == 0 ||
+	if (strcmp(stripped, listing->single[0]) == 0 || strcmp(stripped, listing->single[1]) == 0 ||
 	    (listing->is_mark6 && mark6_file_is_name(listing->recording->name, stripped)))
 		return FORM_SINGLE;
 	if (sequence_match(&listing->raw, stripped, number))
 		return FORM_RAW;
+	if (sequence_match(&listing->pcap, stripped, number))
+		return FORM_PCAP;
 	if (sequence_match(&listing->parity, stripped, number))
 		return FORM_PARITY;
 	return listing->has_template && sequence_match(&listing->from_template, stripped, number) ?
@@ -391,7 +398,9 @@ static int add_hole(struct listing *listing, uint64_t from, uint64_t to, uint64_
 		    uint64_t *position)
 {
 	struct recording *recording = listing->recording;
-	const struct sequence *sequence = listing->has_form[FORM_VBS] ? &listing->vbs : &listing->raw;
+	const struct sequence *sequence = listing->has_form[FORM_VBS]  ? &listing->vbs :
+					  listing->has_form[FORM_PCAP] ? &listing->pcap :
+									 &listing->raw;
 	char first[SEQUENCE_NAME_LEN], last[SEQUENCE_NAME_LEN], name[3 * SEQUENCE_NAME_LEN];
 	struct recording_missing missing = { .target = "",
 					     .file = name,
@@ -520,12 +529,15 @@ int recording_read_names(struct recording *recording)
 	if (ret == 0)
 		ret = scan_places(&listing, visit_found);
 	if (ret == 0 &&
-	    listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_SINGLE] > 1)
+	    listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_PCAP] +
+			    listing.has_form[FORM_SINGLE] >
+		    1)
 		ret = recording_fail(
 			recording, -EBADMSG,
-			"several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN and %s.raw more than one kind is there, and no journal",
+			"several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN, %s.raw, %s.NNNNNN" LAYOUT_PCAP_SUFFIX
+			" and so on more than one kind is there, and no journal",
 			recording->name, recording->name, recording->name, recording->name,
-			recording->name);
+			recording->name, recording->name);
 	if (ret == 0 && listing.count == 0)
 		ret = recording_fail(recording, -ENOENT,
 				     "no recording %s: neither a journal nor a file of that name in %s%s",
