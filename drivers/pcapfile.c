@@ -258,7 +258,7 @@ static void take_packet(struct source *source)
 	else if (savefile_passes(file->savefile))
 		take_datagram(file, packet_find(file->finder, &packet, &udp), &udp, packet.utc_ns);
 	else
-		packet_leave_out(file->finder);
+		packet_leave_out(file->finder, &packet);
 }
 
 static bool is_late(const struct source *source, int64_t deadline_ns)
