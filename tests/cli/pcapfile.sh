@@ -23,7 +23,7 @@ take() {
 # is_stream BYTES SHA256
 is_stream() {
 	local sum
-	is received_bytes "$1"
+	is source.received_bytes "$1"
 	[ "$2" = - ] && return
 	sum=$(sha256sum <"$output")
 	[ "${sum%% *}" = "$2" ] || rig_fail "$file: the payloads have the checksum ${sum%% *} instead of $2"
