@@ -136,6 +136,24 @@ static int set_name(struct options *o, const char *value)
 	return 0;
 }
 
+static int set_experiment(struct options *o, const char *value)
+{
+	o->scan.experiment = keep(o, value);
+	return 0;
+}
+
+static int set_station(struct options *o, const char *value)
+{
+	o->scan.station = keep(o, value);
+	return 0;
+}
+
+static int set_scan(struct options *o, const char *value)
+{
+	o->scan.scan = keep(o, value);
+	return 0;
+}
+
 static int set_layout(struct options *o, const char *value)
 {
 	int index = pick(value, "raw|vbs|mark6");
@@ -360,6 +378,9 @@ static int set_config(struct options *o, const char *value)
 
 enum {
 	KEY_NAME = 256,
+	KEY_EXPERIMENT,
+	KEY_STATION,
+	KEY_SCAN,
 	KEY_UNIT,
 	KEY_LAYOUT,
 	KEY_TEMPLATE,
@@ -405,6 +426,12 @@ static const struct option_row rows[] = {
 	{ "start", KEY_START, "UTC", "start at this moment: 2026-11-30T08:15:00Z", set_start, false },
 	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
 	  set_name, false },
+	{ "exp", KEY_EXPERIMENT, "EXP",
+	  "with --station and --scan: the name is EXP_STN_SCAN, as a VEX file spells it",
+	  set_experiment, false },
+	{ "station", KEY_STATION, "STN", "the station in that name", set_station, false },
+	{ "scan", KEY_SCAN, "SCAN", "the scan in that name; of a repeated one a letter behind it",
+	  set_scan, false },
 	{ "layout", KEY_LAYOUT, "raw|vbs|mark6",
 	  "files as the stream's bytes, FlexBuff chunks (default with several targets), or Mark6 scatter-gather files",
 	  set_layout, false },
@@ -609,6 +636,27 @@ static int apply(struct options *options, const struct command_line *line, char 
 	return 0;
 }
 
+/* A scan's name is made of its parts. */
+static int name_scan(struct options *options, char *error)
+{
+	char why[NAMES_ERROR_LEN];
+
+	if (!names_is_given(&options->scan))
+		return 0;
+	if (options->session.name) {
+		snprintf(error, OPTIONS_ERROR_LEN,
+			 "either --name, or --exp, --station and --scan, of which a name is made");
+		return EX_USAGE;
+	}
+	if (names_label(options->name, &options->scan, why) < 0) {
+		snprintf(error, OPTIONS_ERROR_LEN, "%s", why);
+		return EX_USAGE;
+	}
+	options->session.name = options->name;
+	options->session.is_scan = true;
+	return 0;
+}
+
 int options_parse(struct options *options, int argc, char **argv, char *error)
 {
 	struct argp argp = {
@@ -635,7 +683,7 @@ int options_parse(struct options *options, int argc, char **argv, char *error)
 		ret = config_load(&reader, options->config, error);
 	if (ret == 0)
 		ret = apply(options, &line, error);
-	return ret;
+	return ret == 0 ? name_scan(options, error) : ret;
 }
 
 void options_complete(struct options *options)

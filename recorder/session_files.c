@@ -105,7 +105,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 
-int session_name_files(struct session *session, struct refusal *refusal)
+static int name_files(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const struct layout_plan *plan = &session->plan;
@@ -145,6 +145,27 @@ int session_name_files(struct session *session, struct refusal *refusal)
 			return ret;
 	}
 	return 0;
+}
+
+/* A scan that is there already, on any target, is a repeated one. */
+int session_name_files(struct session *session, struct refusal *refusal)
+{
+	const char *label = session->config.name;
+	unsigned index = 0;
+	int ret = name_files(session, refusal);
+
+	while (ret == -EEXIST && refusal->is_name_taken && session->config.is_scan) {
+		if (!names_repeat(session->scan_name, label, index++))
+			return session_refuse(refusal, EX_CANTCREAT, ret,
+					      "the scan %s and all its repetitions, a to Z, exist", label);
+		session->config.name = session->scan_name;
+		refusal->is_name_taken = false;
+		ret = name_files(session, refusal);
+	}
+	if (ret == 0 && index > 0)
+		session_notice(session, "a recording of the scan %s exists: this one is %s", label,
+			       session->config.name);
+	return ret;
 }
 
 /* ---- what is made on a target before the first byte ---- */

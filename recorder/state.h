@@ -26,6 +26,7 @@
 #include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
+#include "recorder/names.h"
 #include "recorder/segment.h"
 #include "recorder/sink.h"
 #include "recorder/stripe.h"
@@ -64,6 +65,7 @@ struct session_config {
 	const char *const *templates; /* per target, or NULL: by layout and name; wr */
 	unsigned target_count;
 	const char *name;
+	bool is_scan; /* the name is a scan's: where a recording has it already, a letter is put behind it */
 	uint64_t rate_bps;
 	int64_t duration_ns;  /* 0 = without end */
 	uint64_t limit_bytes; /* 0 = without end */
@@ -179,6 +181,7 @@ struct block_label {
 
 struct session {
 	struct session_config config;
+	char scan_name[NAMES_LABEL_LEN]; /* of a repeated scan: config.name is this */
 	struct layout_plan plan;
 	struct source *source;
 	struct memory memory;
