@@ -58,8 +58,7 @@ int names_label(char *label, const struct names_scan *scan, char *error)
 	int ret = 0;
 
 	if (!scan->scan) {
-		snprintf(error, NAMES_ERROR_LEN,
-			 "--exp and --station name a scan: --scan is missing");
+		snprintf(error, NAMES_ERROR_LEN, "--exp and --station name a scan: --scan is missing");
 		return -EINVAL;
 	}
 	if (scan->experiment)

@@ -14,6 +14,7 @@
 #include "recorder/config.h"
 #include "recorder/version.h"
 
+#define CHANNELS_MAX 65536
 #define DEFAULT_RING (UINT64_C(256) << 20)
 #define DEFAULT_SILENCE (INT64_C(10) * UNITS_NS_PER_S)
 #define DEFAULT_DISK_TIMEOUT (INT64_C(10) * UNITS_NS_PER_S)
@@ -308,6 +309,77 @@ static int set_parity(struct options *o, const char *value)
 	return set_truth(&o->session.use_parity, value);
 }
 
+static int set_sigmf(struct options *o, const char *value)
+{
+	return set_truth(&o->session.metadata.use_sigmf, value);
+}
+
+static int set_vbs_cfg(struct options *o, const char *value)
+{
+	return set_truth(&o->session.metadata.use_vbs_cfg, value);
+}
+
+/* "yes", "no", or a file of keys; a file of that name is ./yes. */
+static int set_dada_header(struct options *o, const char *value)
+{
+	struct metadata_config *metadata = &o->session.metadata;
+
+	metadata->dada_file = NULL;
+	if (set_truth(&metadata->use_dada, value) == 0)
+		return 0;
+	metadata->dada_file = keep(o, value);
+	metadata->use_dada = true;
+	return value[0] ? 0 : -EINVAL;
+}
+
+static int set_sample_format(struct options *o, const char *value)
+{
+	return sigmf_parse_format(&o->session.metadata.words.format, value);
+}
+
+static int set_channels(struct options *o, const char *value)
+{
+	uint64_t channels;
+	int ret = units_parse_count(value, &channels);
+
+	if (ret == 0 && channels == 0)
+		ret = -EINVAL;
+	if (ret == 0 && channels > CHANNELS_MAX)
+		ret = -ERANGE;
+	if (ret == 0)
+		o->session.metadata.words.channels = (unsigned)channels;
+	return ret;
+}
+
+static int set_frequency(struct options *o, const char *value)
+{
+	return units_parse_frequency(value, &o->session.metadata.words.frequency_hz);
+}
+
+/* JSON is UTF-8, and so must be what stands in it. */
+static int set_words(struct options *o, const char **words, const char *value)
+{
+	if (!layout_is_utf8(value))
+		return -EINVAL;
+	*words = keep(o, value);
+	return 0;
+}
+
+static int set_author(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.author, value);
+}
+
+static int set_description(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.description, value);
+}
+
+static int set_hardware(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.hardware, value);
+}
+
 static int set_force(struct options *o, const char *value)
 {
 	return set_truth(&o->session.use_force, value);
@@ -400,6 +472,15 @@ enum {
 	KEY_ON_OVERFLOW,
 	KEY_CHECKSUM,
 	KEY_JOURNAL,
+	KEY_SIGMF,
+	KEY_SAMPLE_FORMAT,
+	KEY_CHANNELS,
+	KEY_FREQUENCY,
+	KEY_AUTHOR,
+	KEY_DESCRIPTION,
+	KEY_HARDWARE,
+	KEY_DADA,
+	KEY_VBS_CFG,
 	KEY_SAME_DEVICE,
 	KEY_FORCE,
 	KEY_START,
@@ -477,6 +558,22 @@ static const struct option_row rows[] = {
 	  "checksums of all data in the journal (default xxh3)", set_checksum, false },
 	{ "journal", KEY_JOURNAL, "yes|no", "keep NAME.vsib.jsonl beside the data (default yes)",
 	  set_journal, false },
+	{ "sigmf", KEY_SIGMF, NULL, "layout raw: write FILE.sigmf-meta beside each data file",
+	  set_sigmf, false },
+	{ "sample-format", KEY_SAMPLE_FORMAT, "FORMAT",
+	  "a sample, as SigMF names it: ci8, ri16_le ...; raw (default): described as bytes",
+	  set_sample_format, false },
+	{ "channels", KEY_CHANNELS, "N", "samples of so many channels in turn (SigMF); default 1",
+	  set_channels, false },
+	{ "frequency", KEY_FREQUENCY, "HZ", "centre frequency (SigMF): 1420.4M", set_frequency, false },
+	{ "author", KEY_AUTHOR, "TEXT", "who records (SigMF)", set_author, false },
+	{ "description", KEY_DESCRIPTION, "TEXT", "what is recorded (SigMF)", set_description, false },
+	{ "hardware", KEY_HARDWARE, "TEXT", "what it is received with (SigMF)", set_hardware, false },
+	{ "dada-header", KEY_DADA, "FILE",
+	  "layout raw: a DADA header of 4096 bytes in front of each file's data, with the keys of FILE",
+	  set_dada_header, false },
+	{ "vbs-cfg", KEY_VBS_CFG, NULL,
+	  "layout vbs: write NAME/NAME.cfg for vlbi-streamer's readers", set_vbs_cfg, false },
 	{ "allow-same-device", KEY_SAME_DEVICE, NULL,
 	  "targets may share a device, or lie on the root file system", set_allow_same_device, false },
 	{ "force", KEY_FORCE, NULL, "remove an existing recording of this name first", set_force, false },
@@ -566,14 +663,19 @@ static error_t note_option(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* Alone it means "yes". */
+static int argp_flags(const struct option_row *row)
+{
+	return row->key == KEY_DADA ? OPTION_ARG_OPTIONAL : 0;
+}
+
 static const struct argp_option *argp_rows(void)
 {
 	static struct argp_option table[ROW_COUNT + 1];
 
 	for (size_t i = 0; i < ROW_COUNT; i++)
-		table[i] = (struct argp_option){ rows[i].name, rows[i].key,
-						 rows[i].arg,  0,
-						 rows[i].help, 0 };
+		table[i] = (struct argp_option){ rows[i].name,         rows[i].key,  rows[i].arg,
+						 argp_flags(&rows[i]), rows[i].help, 0 };
 	return table;
 }
 
@@ -613,6 +715,7 @@ void options_defaults(struct options *options)
 	options->session.use_lock = true;
 	options->session.numa_node = MEMORY_ANY_NODE;
 	options->session.silence_ns = DEFAULT_SILENCE;
+	sigmf_parse_format(&options->session.metadata.words.format, SIGMF_RAW);
 	options->session.disk_timeout_ns = DEFAULT_DISK_TIMEOUT;
 	options->log_interval_ns = 10 * UNITS_NS_PER_S;
 }

@@ -26,6 +26,7 @@
 #include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
+#include "recorder/metadata.h"
 #include "recorder/names.h"
 #include "recorder/segment.h"
 #include "recorder/sink.h"
@@ -64,6 +65,7 @@ struct session_config {
 	const char *const *targets;
 	const char *const *templates; /* per target, or NULL: by layout and name; wr */
 	unsigned target_count;
+	struct metadata_config metadata;
 	const char *name;
 	bool is_scan; /* the name is a scan's: where a recording has it already, a letter is put behind it */
 	uint64_t rate_bps;
@@ -188,6 +190,7 @@ struct session {
 	struct ring *ring;
 	void *scrap;             /* one block: where an overflow's bytes go */
 	struct journal *journal; /* NULL = none is kept */
+	struct metadata *metadata; /* NULL = none is asked for */
 	struct account account;
 	struct copies *copies; /* what is lost of each of two; NULL = there is one copy */
 	struct lanes *lanes;   /* reader */
