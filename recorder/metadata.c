@@ -399,9 +399,13 @@ static char *describe(const struct metadata *metadata, const struct note *note, 
 		.capture_count = note->capture_count,
 	};
 	json_t *meta = sigmf_meta(&metadata->config->words, &file);
-	char *text = json_dumps(meta, JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+	char *dump = json_dumps(meta, JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+	char *text = NULL;
 
 	json_decref(meta);
+	if (dump && asprintf(&text, "%s\n", dump) < 0)
+		text = NULL;
+	free(dump);
 	return text;
 }
 
