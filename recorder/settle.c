@@ -203,19 +203,18 @@ static bool has_metadata_of_all(const struct session *session)
 }
 
 /* Before the outcome is told: it depends on them. */
-static void finish_metadata(struct session *session, int64_t patience_ns)
+static void finish_metadata(struct session *session, int64_t deadline_ns)
 {
-	int64_t now_ns = units_monotonic_ns();
+	int64_t out_ns = units_monotonic_ns() + OUT_NS;
 
 	if (!session->metadata)
 		return;
 	metadata_end(session->metadata);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		bell_ring(&session->disks[i].keeper_bell);
-	if (wait_until(session, has_metadata_of_all,
-		       now_ns + (OUT_NS < patience_ns ? OUT_NS : patience_ns)))
+	if (wait_until(session, has_metadata_of_all, out_ns < deadline_ns ? out_ns : deadline_ns))
 		return;
-	wait_until(session, has_metadata_of_healthy, now_ns + patience_ns);
+	wait_until(session, has_metadata_of_healthy, deadline_ns);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		if (session->disks[i].has_keeper &&
 		    !metadata_is_through(session->metadata, &session->disks[i]))
@@ -311,7 +310,7 @@ bool session_has_threads(const struct session *session)
 
 bool session_end(struct session *session, int64_t patience_ns)
 {
-	int64_t deadline = units_monotonic_ns() + patience_ns;
+	int64_t deadline = units_monotonic_ns() + patience_ns, least;
 	bool has_ended = wait_until(session, session_is_settled, deadline - patience_ns / 2);
 
 	if (!has_ended) { /* who only waits for a device or a disk that is held can finish */
@@ -332,9 +331,11 @@ bool session_end(struct session *session, int64_t patience_ns)
 	 * metadata and the journal's last line: a slow disk gets time for them, one that is held has
 	 * had its own
 	 */
-	finish_metadata(session, has_ended ? JOURNAL_NS : patience_ns / 4);
+	deadline = units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4);
+	finish_metadata(session, deadline);
 	say_end(session);
-	return join_all(session, units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4));
+	least = units_monotonic_ns() + (has_ended ? OUT_NS : patience_ns / 4);
+	return join_all(session, deadline > least ? deadline : least);
 }
 
 static bool was_limit_missed(const struct session *session)
