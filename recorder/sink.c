@@ -437,9 +437,12 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	sink->is_direct = sink->can_direct;
 	sink->fd = fd;
 	learn_alignment(sink);
+	ret = begin_head(sink, name); /* first: a file that has a size has a head */
+	if (ret < 0)
+		return ret;
 	/* one endless file, or no space for all of it: in steps */
 	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
-	return begin_head(sink, name);
+	return 0;
 }
 
 int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint64_t offset,
