@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define KEY_MAX 64
+#define KEY_MAX 128
 
 /* libconfuse reports through a function without a context of its own */
 static __thread char *error_text;

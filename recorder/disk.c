@@ -177,6 +177,28 @@ static bool is_displaced(const struct disk *disk, uint64_t file_number)
 	return disk->number != (file_number & LAYOUT_PARITY ? parity : file_number % parity);
 }
 
+static void say_segment(const struct disk *disk, const struct segment *segment, const char *file)
+{
+	const struct session *session = disk->session;
+
+	journal_say_segment(session->journal,
+			    &(struct journal_segment){
+				    .target = disk->number,
+				    .file = file,
+				    .file_offset = segment->file_offset,
+				    .bytes = segment->bytes,
+				    .stream_offset = segment->stream_offset,
+				    .xxh3 = segment->xxh3,
+				    .has_xxh3 = session->config.use_checksums,
+				    .is_second = segment->file_number & LAYOUT_SECOND,
+				    .is_parity = segment->file_number & LAYOUT_PARITY,
+				    .has_row = session->plan.has_parity,
+				    .row = segment->row_at / session->plan.block_bytes,
+				    .row_offset = segment->row_at % session->plan.block_bytes,
+				    .utc_ns = segment->utc_ns,
+			    });
+}
+
 void disk_settle(struct disk *disk, uint32_t count)
 {
 	struct session *session = disk->session;
@@ -193,29 +215,16 @@ void disk_settle(struct disk *disk, uint32_t count)
 		if (is_displaced(disk, segment.file_number)) /* relaxed: a counter */
 			atomic_fetch_add_explicit(&session->displaced_bytes, segment.bytes,
 						  memory_order_relaxed);
-		if (!session->journal)
+		if (!session->journal && !session->metadata)
 			continue;
 		layout_file_name(name, is_other ? disk->other_template : disk->name_template,
 				 segment.file_number, segment.file_base);
-		journal_say_segment(session->journal,
-				    &(struct journal_segment){
-					    .target = disk->number,
-					    .file = name,
-					    .file_offset = segment.file_offset,
-					    .bytes = segment.bytes,
-					    .stream_offset = segment.stream_offset,
-					    .xxh3 = segment.xxh3,
-					    .has_xxh3 = session->config.use_checksums,
-					    .is_second = segment.file_number & LAYOUT_SECOND,
-					    .is_parity = segment.file_number & LAYOUT_PARITY,
-					    .has_row = session->plan.has_parity,
-					    .row = segment.row_at / session->plan.block_bytes,
-					    .row_offset = segment.row_at % session->plan.block_bytes,
-					    .utc_ns = segment.utc_ns,
-				    });
+		if (session->metadata)
+			metadata_note(session->metadata, disk, &segment, name);
+		if (session->journal)
+			say_segment(disk, &segment, name);
 	}
 }
-
 void disk_forfeit(struct disk *disk, enum gap_cause cause)
 {
 	while (segmenter_pending(disk->segmenter) > 0) {

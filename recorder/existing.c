@@ -16,8 +16,12 @@
 
 #include "recorder/journal.h"
 #include "recorder/layout.h"
+#include "recorder/metadata.h"
 
-/* ".part", "@OFFSET", both, or nothing: what may stand behind a data file's name. */
+/*
+ * ".part", "@OFFSET", both, or nothing: what may stand behind a data file's name; and behind that, whatever
+ * its metadata have.
+ */
 static bool is_piece_suffix(const char *rest)
 {
 	if (*rest == '@') {
@@ -27,21 +31,34 @@ static bool is_piece_suffix(const char *rest)
 		while (isdigit((unsigned char)*rest))
 			rest++;
 	}
+	if (strncmp(rest, SIGMF_META_SUFFIX, strlen(SIGMF_META_SUFFIX)) == 0)
+		rest += strlen(SIGMF_META_SUFFIX);
 	return *rest == '\0' || strcmp(rest, JOURNAL_PART_SUFFIX) == 0;
+}
+
+/* X.sigmf-meta, of the data file X.sigmf-data, or its .part. @data_file: NAME_MAX + 1 */
+static bool is_conforming_meta(const char *file, char *data_file)
+{
+	const char *suffix = strstr(file, SIGMF_META_SUFFIX);
+
+	if (!suffix || !is_piece_suffix(suffix))
+		return false;
+	return snprintf(data_file, NAME_MAX + 1, "%.*s" SIGMF_DATA_SUFFIX, (int)(suffix - file),
+			file) <= NAME_MAX;
 }
 
 /*
  * Does the file's name come from the template? The number is any run of digits; the text behind
  * it may begin with some too.
  */
-static bool matches_template(const char *file, const char *name_template)
+static bool is_data_file(const char *file, const char *name_template)
 {
 	for (; *name_template; name_template++) {
 		if (name_template[0] == '%' && name_template[1] != '%') {
 			const char *rest = strchr(name_template, 'd') + 1;
 
 			while (isdigit((unsigned char)*file))
-				if (matches_template(++file, rest))
+				if (is_data_file(++file, rest))
 					return true;
 			return false;
 		}
@@ -51,6 +68,14 @@ static bool matches_template(const char *file, const char *name_template)
 			return false;
 	}
 	return is_piece_suffix(file);
+}
+
+static bool matches_template(const char *file, const char *name_template)
+{
+	char data_file[NAME_MAX + 1];
+
+	return is_data_file(file, name_template) ||
+	       (is_conforming_meta(file, data_file) && is_data_file(data_file, name_template));
 }
 
 /*
@@ -229,23 +254,41 @@ unsigned existing_copies(const struct target *target, const char *name)
 
 static bool is_listed(const json_t *files, const char *file)
 {
-	size_t len = strlen(file), suffix = strlen(JOURNAL_PART_SUFFIX);
+	static const char *const suffixes[] = { JOURNAL_PART_SUFFIX, SIGMF_META_SUFFIX,
+						SIGMF_META_SUFFIX JOURNAL_PART_SUFFIX };
 	char whole[NAME_MAX + 1];
 
-	if (json_object_get(files, file))
+	if (json_object_get(files, file) ||
+	    (is_conforming_meta(file, whole) && json_object_get(files, whole)))
 		return true;
-	if (len <= suffix || len > NAME_MAX || strcmp(file + len - suffix, JOURNAL_PART_SUFFIX) != 0)
-		return false;
-	memcpy(whole, file, len - suffix);
-	whole[len - suffix] = '\0';
-	return json_object_get(files, whole) != NULL;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t len = strlen(file), suffix = strlen(suffixes[i]);
+
+		if (len <= suffix || len > NAME_MAX || strcmp(file + len - suffix, suffixes[i]) != 0)
+			continue;
+		snprintf(whole, sizeof(whole), "%.*s", (int)(len - suffix), file);
+		if (json_object_get(files, whole))
+			return true;
+	}
+	return false;
+}
+
+/* In the directory of layout vbs alone: beside other files it may be anybody's configuration. */
+static bool is_cfg(const char *file, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(file, name, len) == 0 &&
+	       strncmp(file + len, METADATA_CFG_SUFFIX, strlen(METADATA_CFG_SUFFIX)) == 0 &&
+	       is_piece_suffix(file + len + strlen(METADATA_CFG_SUFFIX));
 }
 
 /* ---- removing ---- */
 
+/* @files: NULL: in the recording's own directory */
 static bool is_own(const char *file, const char *name, const json_t *files)
 {
-	return is_of_name(file, name) || is_listed(files, file);
+	return is_of_name(file, name) || is_listed(files, file) || (!files && is_cfg(file, name));
 }
 
 /*

@@ -3,7 +3,8 @@
  * existing.h - is there a recording of this name on a target already?
  *
  * A recording's files on a target: <name>/ (vbs), <name>.vsib.jsonl, <name>.raw, <name>.NNNNNN
- * and what else the template makes, each also with ".part" or "@OFFSET" behind it. Templates of
+ * and what else the template makes, each also with ".part" or "@OFFSET" behind it, and with ".sigmf-meta" behind
+ * that (or in place of ".sigmf-data"); <name>/<name>.cfg. Templates of
  * several recordings may make the same names: what is removed has the recording's name, or is
  * listed as a file of this target in the recording's own journal there.
  *

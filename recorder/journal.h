@@ -31,7 +31,7 @@
  *   event    event (a word: "disk-failed", "disk-full", "disk-stuck", "disk-back", "disk-space",
  *            "disks-full", "source-silent", "source-back", "source-slow", "source-fast",
  *            "source-note", "source-failed", "reader-held", "packet-odd", "packet-torn",
- *            "data-constant", "clock-step"), text, utc, target (optional)
+ *            "data-constant", "clock-step", "metadata-failed"), text, utc, target (optional)
  *   end      outcome, reason (of the stream's end), exit_status, stream_bytes, received_bytes,
  *            written_bytes, overflow_bytes, disk_lost_bytes, source_lost_bytes, discarded_bytes,
  *            aborted_bytes, filled_bytes, duration_s, utc; absent after a crash

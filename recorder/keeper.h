@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * keeper.h - one thread a disk: keeps the journal there, looks at the free space
+ * keeper.h - one thread a disk: keeps the journal and the metadata there, looks at the free space
  *
  * What can block on a sick disk and is not the data's own business is done here.
  */

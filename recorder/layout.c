@@ -355,7 +355,7 @@ const char *layout_kind_name(enum layout_kind kind)
 }
 
 /* The journal is JSON, which is UTF-8. */
-static bool is_utf8(const char *text)
+bool layout_is_utf8(const char *text)
 {
 	json_t *string = json_string(text);
 
@@ -376,7 +376,7 @@ static const char *find_fault(const char *name_template, unsigned number_count, 
 		return "several files need a number: one %d or %0Nd";
 	if (strcmp(name_template, ".") == 0 || strcmp(name_template, "..") == 0)
 		return "a directory's name";
-	if (!is_utf8(name_template))
+	if (!layout_is_utf8(name_template))
 		return "not UTF-8, which the journal needs";
 	layout_file_name(longest, name_template, UINT64_MAX, UINT64_MAX);
 	if (strlen(longest) + strlen(JOURNAL_PART_SUFFIX) > NAME_MAX)
@@ -434,7 +434,7 @@ int layout_check_name(const char *name, char *error)
 		why = "it is a name, not a path; the directory is the target (-o)";
 	else if (strlen(name) > LAYOUT_NAME_MAX)
 		why = "it is longer than 150 bytes";
-	else if (!is_utf8(name))
+	else if (!layout_is_utf8(name))
 		why = "it is not UTF-8, which the journal needs";
 	for (const char *p = name; *p && !why; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)

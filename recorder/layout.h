@@ -97,6 +97,9 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 /** layout_kind_name() - "raw", "vbs", "mark6" or "pcap" */
 const char *layout_kind_name(enum layout_kind kind);
 
+/** layout_is_utf8() - can it stand in a JSON file? */
+bool layout_is_utf8(const char *text);
+
 /**
  * layout_check_template() - exactly one %d or %0Nd, %% for a percent sign, no '/', UTF-8, short
  * enough for a file's name

@@ -14,6 +14,7 @@
 #include "recorder/config.h"
 #include "recorder/version.h"
 
+#define CHANNELS_MAX 65536
 #define DEFAULT_RING (UINT64_C(256) << 20)
 #define DEFAULT_SILENCE (INT64_C(10) * UNITS_NS_PER_S)
 #define DEFAULT_DISK_TIMEOUT (INT64_C(10) * UNITS_NS_PER_S)
@@ -147,6 +148,24 @@ static int set_as_recorded(struct options *o, const char *value)
 static int set_name(struct options *o, const char *value)
 {
 	o->session.name = keep(o, value);
+	return 0;
+}
+
+static int set_experiment(struct options *o, const char *value)
+{
+	o->scan.experiment = keep(o, value);
+	return 0;
+}
+
+static int set_station(struct options *o, const char *value)
+{
+	o->scan.station = keep(o, value);
+	return 0;
+}
+
+static int set_scan(struct options *o, const char *value)
+{
+	o->scan.scan = keep(o, value);
 	return 0;
 }
 
@@ -295,6 +314,77 @@ static int set_parity(struct options *o, const char *value)
 	return set_truth(&o->session.use_parity, value);
 }
 
+static int set_sigmf(struct options *o, const char *value)
+{
+	return set_truth(&o->session.metadata.use_sigmf, value);
+}
+
+static int set_vbs_cfg(struct options *o, const char *value)
+{
+	return set_truth(&o->session.metadata.use_vbs_cfg, value);
+}
+
+/* "yes", "no", or a file of keys; a file of that name is ./yes. */
+static int set_dada_header(struct options *o, const char *value)
+{
+	struct metadata_config *metadata = &o->session.metadata;
+
+	metadata->dada_file = NULL;
+	if (set_truth(&metadata->use_dada, value) == 0)
+		return 0;
+	metadata->dada_file = keep(o, value);
+	metadata->use_dada = true;
+	return value[0] ? 0 : -EINVAL;
+}
+
+static int set_sample_format(struct options *o, const char *value)
+{
+	return sigmf_parse_format(&o->session.metadata.words.format, value);
+}
+
+static int set_channels(struct options *o, const char *value)
+{
+	uint64_t channels;
+	int ret = units_parse_count(value, &channels);
+
+	if (ret == 0 && channels == 0)
+		ret = -EINVAL;
+	if (ret == 0 && channels > CHANNELS_MAX)
+		ret = -ERANGE;
+	if (ret == 0)
+		o->session.metadata.words.channels = (unsigned)channels;
+	return ret;
+}
+
+static int set_frequency(struct options *o, const char *value)
+{
+	return units_parse_frequency(value, &o->session.metadata.words.frequency_hz);
+}
+
+/* JSON is UTF-8, and so must be what stands in it. */
+static int set_words(struct options *o, const char **words, const char *value)
+{
+	if (!layout_is_utf8(value))
+		return -EINVAL;
+	*words = keep(o, value);
+	return 0;
+}
+
+static int set_author(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.author, value);
+}
+
+static int set_description(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.description, value);
+}
+
+static int set_hardware(struct options *o, const char *value)
+{
+	return set_words(o, &o->session.metadata.words.hardware, value);
+}
+
 static int set_force(struct options *o, const char *value)
 {
 	return set_truth(&o->session.use_force, value);
@@ -365,6 +455,9 @@ static int set_config(struct options *o, const char *value)
 
 enum {
 	KEY_NAME = 256,
+	KEY_EXPERIMENT,
+	KEY_STATION,
+	KEY_SCAN,
 	KEY_UNIT,
 	KEY_LAYOUT,
 	KEY_TEMPLATE,
@@ -384,6 +477,15 @@ enum {
 	KEY_ON_OVERFLOW,
 	KEY_CHECKSUM,
 	KEY_JOURNAL,
+	KEY_SIGMF,
+	KEY_SAMPLE_FORMAT,
+	KEY_CHANNELS,
+	KEY_FREQUENCY,
+	KEY_AUTHOR,
+	KEY_DESCRIPTION,
+	KEY_HARDWARE,
+	KEY_DADA,
+	KEY_VBS_CFG,
 	KEY_SAME_DEVICE,
 	KEY_FORCE,
 	KEY_START,
@@ -413,6 +515,12 @@ static const struct option_row rows[] = {
 	  "at the data's own time stamps, as they were captured: pcapfile:", set_as_recorded, false },
 	{ "name", KEY_NAME, "NAME", "name of the recording; default vsib_ and the UTC start",
 	  set_name, false },
+	{ "exp", KEY_EXPERIMENT, "EXP",
+	  "with --station and --scan: the name is EXP_STN_SCAN, as a VEX file spells it",
+	  set_experiment, false },
+	{ "station", KEY_STATION, "STN", "the station in that name", set_station, false },
+	{ "scan", KEY_SCAN, "SCAN", "the scan in that name; of a repeated one a letter behind it",
+	  set_scan, false },
 	{ "layout", KEY_LAYOUT, "raw|vbs|mark6|pcap",
 	  "files as the stream's bytes, FlexBuff chunks (default with several targets), Mark6 scatter-gather files, or savefiles of whole packets",
 	  set_layout, false },
@@ -458,6 +566,22 @@ static const struct option_row rows[] = {
 	  "checksums of all data in the journal (default xxh3)", set_checksum, false },
 	{ "journal", KEY_JOURNAL, "yes|no", "keep NAME.vsib.jsonl beside the data (default yes)",
 	  set_journal, false },
+	{ "sigmf", KEY_SIGMF, NULL, "layout raw: write FILE.sigmf-meta beside each data file",
+	  set_sigmf, false },
+	{ "sample-format", KEY_SAMPLE_FORMAT, "FORMAT",
+	  "a sample, as SigMF names it: ci8, ri16_le ...; raw (default): described as bytes",
+	  set_sample_format, false },
+	{ "channels", KEY_CHANNELS, "N", "samples of so many channels in turn (SigMF); default 1",
+	  set_channels, false },
+	{ "frequency", KEY_FREQUENCY, "HZ", "centre frequency (SigMF): 1420.4M", set_frequency, false },
+	{ "author", KEY_AUTHOR, "TEXT", "who records (SigMF)", set_author, false },
+	{ "description", KEY_DESCRIPTION, "TEXT", "what is recorded (SigMF)", set_description, false },
+	{ "hardware", KEY_HARDWARE, "TEXT", "what it is received with (SigMF)", set_hardware, false },
+	{ "dada-header", KEY_DADA, "FILE",
+	  "layout raw: a DADA header of 4096 bytes in front of each file's data, with the keys of FILE",
+	  set_dada_header, false },
+	{ "vbs-cfg", KEY_VBS_CFG, NULL,
+	  "layout vbs: write NAME/NAME.cfg for vlbi-streamer's readers", set_vbs_cfg, false },
 	{ "allow-same-device", KEY_SAME_DEVICE, NULL,
 	  "targets may share a device, or lie on the root file system", set_allow_same_device, false },
 	{ "force", KEY_FORCE, NULL, "remove an existing recording of this name first", set_force, false },
@@ -547,14 +671,19 @@ static error_t note_option(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* Alone it means "yes". */
+static int argp_flags(const struct option_row *row)
+{
+	return row->key == KEY_DADA ? OPTION_ARG_OPTIONAL : 0;
+}
+
 static const struct argp_option *argp_rows(void)
 {
 	static struct argp_option table[ROW_COUNT + 1];
 
 	for (size_t i = 0; i < ROW_COUNT; i++)
-		table[i] = (struct argp_option){ rows[i].name, rows[i].key,
-						 rows[i].arg,  0,
-						 rows[i].help, 0 };
+		table[i] = (struct argp_option){ rows[i].name,         rows[i].key,  rows[i].arg,
+						 argp_flags(&rows[i]), rows[i].help, 0 };
 	return table;
 }
 
@@ -595,6 +724,7 @@ void options_defaults(struct options *options)
 	options->session.use_lock = true;
 	options->session.numa_node = MEMORY_ANY_NODE;
 	options->session.silence_ns = DEFAULT_SILENCE;
+	sigmf_parse_format(&options->session.metadata.words.format, SIGMF_RAW);
 	options->session.disk_timeout_ns = DEFAULT_DISK_TIMEOUT;
 	options->log_interval_ns = 10 * UNITS_NS_PER_S;
 }
@@ -615,6 +745,27 @@ static int apply(struct options *options, const struct command_line *line, char 
 		if (ret != 0)
 			return ret;
 	}
+	return 0;
+}
+
+/* A scan's name is made of its parts. */
+static int name_scan(struct options *options, char *error)
+{
+	char why[NAMES_ERROR_LEN];
+
+	if (!names_is_given(&options->scan))
+		return 0;
+	if (options->session.name) {
+		snprintf(error, OPTIONS_ERROR_LEN,
+			 "either --name, or --exp, --station and --scan, of which a name is made");
+		return EX_USAGE;
+	}
+	if (names_label(options->name, &options->scan, why) < 0) {
+		snprintf(error, OPTIONS_ERROR_LEN, "%s", why);
+		return EX_USAGE;
+	}
+	options->session.name = options->name;
+	options->session.is_scan = true;
 	return 0;
 }
 
@@ -644,7 +795,7 @@ int options_parse(struct options *options, int argc, char **argv, char *error)
 		ret = config_load(&reader, options->config, error);
 	if (ret == 0)
 		ret = apply(options, &line, error);
-	return ret;
+	return ret == 0 ? name_scan(options, error) : ret;
 }
 
 void options_complete(struct options *options)

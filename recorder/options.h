@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "recorder/config.h"
+#include "recorder/names.h"
 #include "recorder/session.h"
 
 #define OPTIONS_ERROR_LEN CONFIG_ERROR_LEN
@@ -31,7 +32,8 @@ struct options {
 	const char *config;
 	enum live_mode live;
 	int64_t log_interval_ns;
-	char name[LAYOUT_NAME_LEN]; /* default name, when none is given */
+	struct names_scan scan;
+	char name[LAYOUT_NAME_LEN]; /* default name, or the scan's, when none is given */
 	struct option_text *texts;  /* strings that live as long as the options */
 };
 

@@ -32,7 +32,7 @@ struct outbox_file {
 	bool is_ready;  /* may be written to */
 	bool is_ending; /* nothing more goes there */
 	bool is_disowned;
-	uint64_t number, base;
+	uint64_t number, base, stream_offset;
 	uint64_t end;          /* of what was given to it so far */
 	uint64_t accepted;     /* of it, in order, has come back good */
 	uint64_t durable;      /* of it, is safe by a sync, and ours */
@@ -171,6 +171,7 @@ static void do_job(struct engine_op *op)
 
 	switch (file->job) {
 	case JOB_BEGIN:
+		sink_set_start(file->sink, file->stream_offset);
 		op->result = sink_begin_file(file->sink, file->number, file->base);
 		if (op->result == 0)
 			sink_make_room(file->sink, 1);
@@ -335,19 +336,21 @@ bool outbox_is_free(const struct outbox_file *file)
 	return !file->is_open && file->job == JOB_NONE && !file->is_tended;
 }
 
-static void begin(struct outbox_file *file, uint64_t number, uint64_t offset)
+static void begin(struct outbox_file *file, uint64_t number, uint64_t offset, uint64_t stream_offset)
 {
 	file->is_open = true;
 	file->is_ready = file->is_ending = file->is_disowned = false;
 	file->number = number;
 	file->base = offset;
+	file->stream_offset = stream_offset;
 	file->end = file->accepted = file->durable = file->written_back = 0;
 	file->result = 0;
 	file->outbox->last_file = file;
 	begin_job(file, JOB_BEGIN);
 }
 
-struct outbox_file *outbox_file(struct outbox *outbox, uint64_t number, uint64_t offset)
+struct outbox_file *outbox_file(struct outbox *outbox, uint64_t number, uint64_t offset,
+				uint64_t stream_offset)
 {
 	struct outbox_file *file = outbox->last_file;
 
@@ -358,7 +361,7 @@ struct outbox_file *outbox_file(struct outbox *outbox, uint64_t number, uint64_t
 	for (int i = 0; i < OUTBOX_FILES; i++) {
 		file = &outbox->files[i];
 		if (outbox_is_free(file)) {
-			begin(file, number, offset);
+			begin(file, number, offset, stream_offset);
 			return NULL;
 		}
 	}
@@ -388,6 +391,11 @@ uint64_t outbox_file_number(const struct outbox_file *file)
 uint64_t outbox_file_base(const struct outbox_file *file)
 {
 	return file->base;
+}
+
+size_t outbox_file_head(const struct outbox_file *file)
+{
+	return sink_head_bytes(file->sink);
 }
 
 uint64_t outbox_file_given(const struct outbox_file *file)

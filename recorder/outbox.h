@@ -68,11 +68,13 @@ int outbox_start(struct outbox *outbox);
 /**
  * outbox_file() - the file in which a block goes
  * @offset: of the block in the whole file
+ * @stream_offset: of its first byte
  *
  * Begins it when it isn't open. A file that is open and doesn't go on there must have been ended.
  * Return: the file, ready to be written to; NULL: not yet, or something has failed.
  */
-struct outbox_file *outbox_file(struct outbox *outbox, uint64_t number, uint64_t offset);
+struct outbox_file *outbox_file(struct outbox *outbox, uint64_t number, uint64_t offset,
+				uint64_t stream_offset);
 
 /** outbox_open_file() - the file that was written to last and goes on; NULL = none */
 struct outbox_file *outbox_open_file(const struct outbox *outbox);
@@ -143,6 +145,7 @@ int outbox_result(const struct outbox_file *file); /* of what was done with it l
 uint64_t outbox_finished_count(const struct outbox_file *file); /* of syncs, finishes and drops that have come back */
 uint64_t outbox_file_number(const struct outbox_file *file);
 uint64_t outbox_file_base(const struct outbox_file *file);
+size_t outbox_file_head(const struct outbox_file *file); /* bytes in front of its data, once it is ready */
 uint64_t outbox_file_given(const struct outbox_file *file);   /* bytes written to it, back or not */
 uint64_t outbox_file_bytes(const struct outbox_file *file);   /* accepted */
 uint64_t outbox_file_durable(const struct outbox_file *file); /* safe by a sync */

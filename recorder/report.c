@@ -481,6 +481,10 @@ static json_t *make_report(const struct session *session)
 			utc, atomic_load_explicit(&session->start_utc_ns, memory_order_relaxed))));
 	json_object_set_new(o, "source", json_source(session));
 	add_account(o, session);
+	json_object_set_new(o, "metadata",
+			    json_pack("{sI sI}", "files",
+				      (json_int_t)metadata_written(session->metadata), "failed",
+				      (json_int_t)metadata_failures(session->metadata)));
 	json_object_set_new(o, "duration_s", json_real(duration_s(session)));
 	json_object_set_new(o, "sync_s", json_real((double)session->sync_ns / 1e9));
 	json_object_set_new(o, "startup_s",

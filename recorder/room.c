@@ -157,6 +157,15 @@ uint64_t room_run_bytes(const struct session *session)
 	return bytes % LAYOUT_ALIGN ? bytes + LAYOUT_ALIGN - bytes % LAYOUT_ALIGN : bytes;
 }
 
+/* With what stands in front of its data, and beside it. */
+static uint64_t file_overhead_bytes(const struct session *session)
+{
+	const struct sink_head *head = metadata_head(session->metadata);
+
+	return FILE_OVERHEAD_BYTES + (head ? head->bytes : 0) +
+	       (session->config.metadata.use_sigmf ? LAYOUT_ALIGN : 0);
+}
+
 static uint64_t reserve_bytes(const struct session *session)
 {
 	const struct layout_plan *plan = &session->plan;
@@ -165,7 +174,7 @@ static uint64_t reserve_bytes(const struct session *session)
 			file_bytes      ? file_bytes :
 					  JOURNAL_SEGMENT_MAX;
 
-	return RESERVE_BYTES + plan->ring_bytes / unit * FILE_OVERHEAD_BYTES;
+	return RESERVE_BYTES + plan->ring_bytes / unit * file_overhead_bytes(session);
 }
 
 /* Sums over the disks of one file system. */

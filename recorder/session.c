@@ -112,6 +112,12 @@ static size_t label_bytes(const struct layout_plan *plan)
 	return sizeof(struct block_label) + plan->extent_max * sizeof(struct extent);
 }
 
+uint64_t session_packet_bytes(const struct session *session)
+{
+	return session->config.packet_bytes ? session->config.packet_bytes :
+					      session->source->frame_bytes;
+}
+
 static int plan_layout(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
@@ -131,8 +137,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.frame_bytes = session->source->frame_bytes,
 		.chunk_bytes = config->chunk_bytes,
 		.file_bytes = config->file_bytes,
-		.packet_bytes =
-			config->packet_bytes ? config->packet_bytes : session->source->frame_bytes,
+		.packet_bytes = session_packet_bytes(session),
 		.packet_format = config->packet_format,
 	};
 	int ret = layout_plan(&session->plan, &request, error);
@@ -279,6 +284,8 @@ int session_create(struct session **out, const struct session_config *config, st
 		ret = lower_ring(session, refusal);
 	if (ret == 0)
 		ret = session_name_files(session, refusal);
+	if (ret == 0 && metadata_is_wanted(&config->metadata))
+		ret = metadata_create(&session->metadata, session, refusal);
 	if (ret == 0)
 		ret = check_memory(session, refusal);
 	if (ret == 0)
@@ -402,6 +409,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 			/* behind its header a block begins anywhere */
 			.use_direct = session->config.use_direct && !session->plan.is_appended,
 			.io = session->config.io ? session->config.io[disk->number] : NULL,
+			.head = metadata_head(session->metadata),
 		},
 		.engine = {
 			.kind = session->config.engine,
@@ -562,6 +570,7 @@ void session_free(struct session *session)
 		segmenter_free(disk->segmenter);
 		target_close(&disk->target);
 	}
+	metadata_free(session->metadata);
 	journal_free(session->journal);
 	lanes_free(session->lanes);
 	ring_free(session->ring);

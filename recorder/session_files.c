@@ -74,8 +74,7 @@ bool session_has_numbers(const struct session *session, const struct disk *disk)
 	return disk->file_bytes > 0 || (session->plan.is_held && !session->plan.is_appended);
 }
 
-/* What the recording of the second copies is called. */
-static void second_name(char *buf, size_t len, const struct session *session)
+void session_second_name(char *buf, size_t len, const struct session *session)
 {
 	snprintf(buf, len, "%.150s" LAYOUT_COPY_SUFFIX, session->config.name);
 }
@@ -95,7 +94,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 
 	if (ret < 0 || !is_second_concerned(session, &disk->target))
 		return ret;
-	second_name(name, sizeof(name), session);
+	session_second_name(name, sizeof(name), session);
 	/* a second copy has no journal of its own */
 	if (session->config.use_force && existing_has_journal(&disk->target, name))
 		return session_refuse(
@@ -105,7 +104,7 @@ static int find_existing(const struct session *session, const struct disk *disk,
 	return find_existing_files(session, disk, name, disk->other_template, refusal);
 }
 
-int session_name_files(struct session *session, struct refusal *refusal)
+static int name_files(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
 	const struct layout_plan *plan = &session->plan;
@@ -120,7 +119,7 @@ int session_name_files(struct session *session, struct refusal *refusal)
 	if (config->name_template && plan->has_second)
 		return session_refuse(refusal, EX_USAGE, -EINVAL,
 				      "a template names no second copy: --copies without it");
-	second_name(name, sizeof(name), session);
+	session_second_name(name, sizeof(name), session);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 		const char *given = config->templates ? config->templates[i] : config->name_template;
@@ -147,6 +146,28 @@ int session_name_files(struct session *session, struct refusal *refusal)
 	return 0;
 }
 
+/* A scan that is there already, on any target, is a repeated one. */
+int session_name_files(struct session *session, struct refusal *refusal)
+{
+	const char *label = session->config.name;
+	unsigned index = 0;
+	int ret = name_files(session, refusal);
+
+	while (ret == -EEXIST && refusal->is_name_taken && session->config.is_scan) {
+		if (!names_repeat(session->scan_name, label, index++))
+			return session_refuse(refusal, EX_CANTCREAT, ret,
+					      "the scan %s and all its repetitions, a to Z, exist",
+					      label);
+		session->config.name = session->scan_name;
+		refusal->is_name_taken = false;
+		ret = name_files(session, refusal);
+	}
+	if (ret == 0 && index > 0)
+		session_notice(session, "a recording of the scan %s exists: this one is %s", label,
+			       session->config.name);
+	return ret;
+}
+
 /* ---- what is made on a target before the first byte ---- */
 
 static void journal_path(char *path, size_t len, const struct session *session)
@@ -164,7 +185,7 @@ void session_discard(struct session *session)
 	char path[LAYOUT_NAME_LEN * 2], second[NAME_MAX + 1];
 
 	journal_path(path, sizeof(path), session);
-	second_name(second, sizeof(second), session);
+	session_second_name(second, sizeof(second), session);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		struct disk *disk = &session->disks[i];
 
@@ -203,7 +224,7 @@ static int make_directories(const struct session *session, struct disk *disk, st
 	ret = make_directory(disk, session->config.name, &disk->has_directory, refusal);
 	if (ret < 0 || !session->plan.has_second)
 		return ret;
-	second_name(name, sizeof(name), session);
+	session_second_name(name, sizeof(name), session);
 	return make_directory(disk, name, &disk->has_second_directory, refusal);
 }
 
@@ -330,7 +351,7 @@ int session_remove_existing(struct session *session, struct refusal *refusal)
 	char name[NAME_MAX + 1];
 	int ret = 0;
 
-	second_name(name, sizeof(name), session);
+	session_second_name(name, sizeof(name), session);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++)
 		ret = find_existing(session, &session->disks[i], refusal);
 	for (unsigned i = 0; i < session->disk_count && ret == 0; i++) {

@@ -25,6 +25,12 @@ int session_name_files(struct session *session, struct refusal *refusal);
 /** session_has_numbers() - the disk's files have numbers: several of them, or one that may end up on any disk */
 bool session_has_numbers(const struct session *session, const struct disk *disk);
 
+/** session_second_name() - what the recording of the second copies is called */
+void session_second_name(char *buf, size_t len, const struct session *session);
+
+/** session_packet_bytes() - of the stream's packets, with their headers; 0 = not known */
+uint64_t session_packet_bytes(const struct session *session);
+
 /** session_say_start() - the journal's first line */
 int session_say_start(struct session *session, struct refusal *refusal);
 

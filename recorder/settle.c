@@ -176,6 +176,51 @@ static void say_end(struct session *session)
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }
 
+static bool is_out(const struct disk *disk)
+{
+	int state = atomic_load_explicit(&disk->state, memory_order_acquire);
+
+	return state == DISK_STUCK || state == DISK_FAILED;
+}
+
+/* A disk that is out is not waited for. */
+static bool has_metadata_of_healthy(const struct session *session)
+{
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (session->disks[i].has_keeper && !is_out(&session->disks[i]) &&
+		    !metadata_is_through(session->metadata, &session->disks[i]))
+			return false;
+	return true;
+}
+
+static bool has_metadata_of_all(const struct session *session)
+{
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (session->disks[i].has_keeper &&
+		    !metadata_is_through(session->metadata, &session->disks[i]))
+			return false;
+	return true;
+}
+
+/* Before the outcome is told: it depends on them. */
+static void finish_metadata(struct session *session, int64_t deadline_ns)
+{
+	int64_t out_ns = units_monotonic_ns() + OUT_NS;
+
+	if (!session->metadata)
+		return;
+	metadata_end(session->metadata);
+	for (unsigned i = 0; i < session->disk_count; i++)
+		bell_ring(&session->disks[i].keeper_bell);
+	if (wait_until(session, has_metadata_of_all, out_ns < deadline_ns ? out_ns : deadline_ns))
+		return;
+	wait_until(session, has_metadata_of_healthy, deadline_ns);
+	for (unsigned i = 0; i < session->disk_count; i++)
+		if (session->disks[i].has_keeper &&
+		    !metadata_is_through(session->metadata, &session->disks[i]))
+			metadata_give_up(session->metadata, &session->disks[i]);
+}
+
 /* Both copies must come to the same. */
 static bool do_copies_agree(const struct session *session, char *error, size_t len)
 {
@@ -226,13 +271,6 @@ static void take_times(struct session *session)
 	session->sync_ns = last ? session->ended_ns - last : 0;
 }
 
-static bool is_out(const struct disk *disk)
-{
-	int state = atomic_load_explicit(&disk->state, memory_order_acquire);
-
-	return state == DISK_STUCK || state == DISK_FAILED;
-}
-
 /* Joins what has ended; false when a thread has not come back by the deadline. */
 static bool join_all(struct session *session, int64_t deadline_ns)
 {
@@ -272,7 +310,7 @@ bool session_has_threads(const struct session *session)
 
 bool session_end(struct session *session, int64_t patience_ns)
 {
-	int64_t deadline = units_monotonic_ns() + patience_ns;
+	int64_t deadline = units_monotonic_ns() + patience_ns, least;
 	bool has_ended = wait_until(session, session_is_settled, deadline - patience_ns / 2);
 
 	if (!has_ended) { /* who only waits for a device or a disk that is held can finish */
@@ -289,11 +327,15 @@ bool session_end(struct session *session, int64_t patience_ns)
 	take_times(session);
 	write_off_queues(session);
 	check_account(session);
-	say_end(session);
 	/*
-	 * the journal's last line: a slow disk gets time for it, one that is held has had its own
+	 * metadata and the journal's last line: a slow disk gets time for them, one that is held has
+	 * had its own
 	 */
-	return join_all(session, units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4));
+	deadline = units_monotonic_ns() + (has_ended ? JOURNAL_NS : patience_ns / 4);
+	finish_metadata(session, deadline);
+	say_end(session);
+	least = units_monotonic_ns() + (has_ended ? OUT_NS : patience_ns / 4);
+	return join_all(session, deadline > least ? deadline : least);
 }
 
 static bool was_limit_missed(const struct session *session)
@@ -323,7 +365,8 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	for (unsigned i = 0; i < session->disk_count; i++)
 		if (!disk_is_usable(&session->disks[i]))
 			outcome = OUTCOME_DEGRADED;
-	if (session_single_bytes(session) > 0 || session_unprotected_bytes(session) > 0)
+	if (session_single_bytes(session) > 0 || session_unprotected_bytes(session) > 0 ||
+	    metadata_failures(session->metadata) > 0)
 		outcome = OUTCOME_DEGRADED;
 	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
 		outcome = OUTCOME_LOSS;

@@ -30,8 +30,11 @@ struct sink {
 	char name[LAYOUT_NAME_LEN]; /* final name of the file begun last */
 	uint64_t number;
 	uint64_t base;
-	uint64_t size;              /* true bytes in the file, all of them written */
-	_Atomic uint64_t allocated; /* preallocated up to here */
+	uint64_t size;          /* true bytes of data in the file, all of them written */
+	char *head;             /* memory for what is in front of them; NULL = there is nothing */
+	size_t head_bytes;      /* of the file begun last */
+	uint64_t stream_offset; /* where it begins */
+	_Atomic uint64_t allocated; /* preallocated up to here, head included */
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
 	bool is_part;               /* the open file is still named .part */
 	bool is_entry_durable; /* a sync of the open file succeeded: its directory entry is on the disk */
@@ -44,96 +47,6 @@ struct sink {
 	char note[SINK_ERROR_LEN];
 	char sync_text[SINK_ERROR_LEN]; /* its sentence, whole before sync_error is set; whoever syncs writes */
 	char error[SINK_ERROR_LEN]; /* of anything else; who has the file in hand writes */
-};
-
-/* ---- the system's calls ---- */
-
-static int system_open(const struct sink_io *io, int dir_fd, const char *name, int flags)
-{
-	(void)io;
-	return openat(dir_fd, name, flags, 0644);
-}
-
-static ssize_t system_write(const struct sink_io *io, int fd, const void *data, size_t bytes,
-			    off_t offset)
-{
-	(void)io;
-	return pwrite(fd, data, bytes, offset);
-}
-
-static int system_sync(const struct sink_io *io, int fd)
-{
-	(void)io;
-	return fdatasync(fd);
-}
-
-static int system_sync_directory(const struct sink_io *io, int fd)
-{
-	(void)io;
-	return fsync(fd);
-}
-
-static int system_allocate(const struct sink_io *io, int fd, off_t offset, off_t bytes)
-{
-	(void)io;
-	return fallocate(fd, 0, offset, bytes);
-}
-
-static int system_cut(const struct sink_io *io, int fd, off_t bytes)
-{
-	(void)io;
-	return ftruncate(fd, bytes);
-}
-
-/*
- * The file system may not know RENAME_NOREPLACE; then two steps, which only ourselves could come
- * between.
- */
-static int system_rename(const struct sink_io *io, int dir_fd, const char *from, const char *to)
-{
-	(void)io;
-	if (renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (faccessat(dir_fd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		errno = EEXIST;
-		return -1;
-	}
-	return renameat(dir_fd, from, dir_fd, to);
-}
-
-/* Since Linux 6.1, for some file systems. */
-static int system_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
-{
-	(void)io;
-#ifdef STATX_DIOALIGN
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) < 0)
-		return -1;
-	if (stx.stx_mask & STATX_DIOALIGN) {
-		alignment->memory_bytes = stx.stx_dio_mem_align;
-		alignment->offset_bytes = stx.stx_dio_offset_align;
-		return 0;
-	}
-#else
-	(void)fd;
-	(void)alignment;
-#endif
-	errno = ENODATA;
-	return -1;
-}
-
-const struct sink_io sink_system_io = {
-	.open = system_open,
-	.write = system_write,
-	.sync = system_sync,
-	.sync_directory = system_sync_directory,
-	.allocate = system_allocate,
-	.cut = system_cut,
-	.rename = system_rename,
-	.align = system_align,
 };
 
 /* ---- errors ---- */
@@ -209,7 +122,10 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
 	sink->keeps_promises = keeps_promises(config->target);
-	return 0;
+	if (!config->head)
+		return 0;
+	sink->head = aligned_alloc(LAYOUT_ALIGN, config->head->bytes);
+	return sink->head ? 0 : -ENOMEM;
 }
 
 void sink_close(struct sink *sink)
@@ -220,6 +136,7 @@ void sink_close(struct sink *sink)
 	for (int i = 0; i < 2; i++)
 		if (sink->directory_fds[i] >= 0 && sink->directory_fds[i] != sink->config.target->dir_fd)
 			close(sink->directory_fds[i]);
+	free(sink->head);
 	free(sink);
 }
 
@@ -246,6 +163,16 @@ uint64_t sink_file_base(const struct sink *sink)
 uint64_t sink_file_bytes(const struct sink *sink)
 {
 	return sink->size;
+}
+
+size_t sink_head_bytes(const struct sink *sink)
+{
+	return sink->head_bytes;
+}
+
+void sink_set_start(struct sink *sink, uint64_t stream_offset)
+{
+	sink->stream_offset = stream_offset;
 }
 
 /* The name the open file has now. */
@@ -278,7 +205,9 @@ static uint64_t expected_end(const struct sink *sink)
 	if (file_bytes <= sink->base)
 		return 0;
 	file_bytes -= sink->base;
-	return file_bytes < ALLOCATE_MAX ? round_up(file_bytes, LAYOUT_ALIGN) : ALLOCATE_MAX;
+	return file_bytes < ALLOCATE_MAX - sink->head_bytes ?
+		       round_up(sink->head_bytes + file_bytes, LAYOUT_ALIGN) :
+		       ALLOCATE_MAX;
 }
 
 /*
@@ -426,6 +355,60 @@ static void learn_alignment(struct sink *sink)
 	give_up_direct(sink, why);
 }
 
+/* ---- the head ---- */
+
+static size_t head_bytes_of(const struct sink *sink, uint64_t number, uint64_t base)
+{
+	return sink->head && base == 0 && !(number & LAYOUT_PARITY) ? sink->config.head->bytes : 0;
+}
+
+/* @data_bytes: 0 = not known yet. Return: 0 or -errno. */
+static int write_head(struct sink *sink, uint64_t data_bytes)
+{
+	const struct sink_head *head = sink->config.head;
+	struct sink_piece piece = {
+		.data = sink->head,
+		.bytes = sink->head_bytes,
+		.is_direct = sink->is_direct,
+	};
+	int ret = piece.bytes > 0;
+
+	if (ret)
+		head->make(head,
+			   &(struct sink_file){ .name = sink->name,
+						.number = sink->number & ~LAYOUT_OTHER,
+						.stream_offset = sink->stream_offset,
+						.bytes = data_bytes },
+			   sink->head);
+	while (ret > 0) {
+		ssize_t n = sink->io->write(sink->io, sink->fd, piece.data, piece.bytes,
+					    (off_t)piece.offset);
+
+		ret = sink_continue(sink, &piece, n < 0 ? -errno : n);
+	}
+	return ret;
+}
+
+/* Only a size is missing in the one that is there already: no reason to call the data lost. */
+static void complete_head(struct sink *sink)
+{
+	if (write_head(sink, sink->size) < 0 && !sink->note[0])
+		snprintf(sink->note, sizeof(sink->note), "the header has no file size: %.900s",
+			 sink->error);
+}
+
+/* Whoever has no room for the head has none for the data. */
+static int begin_head(struct sink *sink, const char *name)
+{
+	int ret = write_head(sink, 0);
+
+	if (ret < 0) {
+		close_file(sink);
+		unlinkat(sink->config.target->dir_fd, name, 0);
+	}
+	return ret;
+}
+
 int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 {
 	char name[LAYOUT_NAME_LEN + 8];
@@ -434,6 +417,7 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	assert(sink->fd < 0);
 	sink->number = number;
 	sink->base = base;
+	sink->head_bytes = head_bytes_of(sink, number, base);
 	sink->size = 0;
 	sink->allocated = 0;
 	if (!sink_has_files(sink)) {
@@ -453,6 +437,9 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 	sink->is_direct = sink->can_direct;
 	sink->fd = fd;
 	learn_alignment(sink);
+	ret = begin_head(sink, name); /* first: a file that has a size has a head */
+	if (ret < 0)
+		return ret;
 	/* one endless file, or no space for all of it: in steps */
 	sink->is_stepwise = sink->config.file_bytes == 0 || preallocate(sink, expected_end(sink)) < 0;
 	return 0;
@@ -472,7 +459,7 @@ int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint6
 	}
 	piece->data = data;
 	piece->bytes = sink->is_direct ? padded : bytes;
-	piece->offset = offset;
+	piece->offset = sink->head_bytes + offset;
 	piece->is_direct = sink->is_direct;
 	return 0;
 }
@@ -508,6 +495,7 @@ void sink_written(struct sink *sink, size_t bytes)
 
 bool sink_wants_room(const struct sink *sink, uint64_t end)
 {
+	end += sink->head_bytes;
 	/* relaxed: the hand is through, or a step is asked for too often */
 	return atomic_load_explicit(&sink->is_stepwise, memory_order_relaxed) &&
 	       end > atomic_load_explicit(&sink->allocated, memory_order_relaxed) &&
@@ -517,7 +505,7 @@ bool sink_wants_room(const struct sink *sink, uint64_t end)
 void sink_make_room(struct sink *sink, uint64_t end)
 {
 	if (sink_wants_room(sink, end))
-		preallocate_step(sink, end);
+		preallocate_step(sink, sink->head_bytes + end);
 }
 
 uint64_t sink_allocated_bytes(const struct sink *sink)
@@ -529,10 +517,13 @@ uint64_t sink_allocated_bytes(const struct sink *sink)
 uint64_t sink_step_bytes(const struct sink *sink)
 {
 	uint64_t file_bytes = sink->config.file_bytes;
+	size_t head_bytes = head_bytes_of(sink, 0, 0);
 
 	if (file_bytes == 0)
 		return GROW_MAX_BYTES;
-	return file_bytes < ALLOCATE_MAX ? round_up(file_bytes, LAYOUT_ALIGN) : ALLOCATE_MAX;
+	return file_bytes < ALLOCATE_MAX - head_bytes ?
+		       round_up(head_bytes + file_bytes, LAYOUT_ALIGN) :
+		       ALLOCATE_MAX;
 }
 
 bool sink_is_buffered(const struct sink *sink)
@@ -543,6 +534,8 @@ bool sink_is_buffered(const struct sink *sink)
 void sink_write_back(struct sink *sink, uint64_t from, uint64_t end)
 {
 	/* its errors are told again by fdatasync(), which alone decides */
+	from += sink->head_bytes;
+	end += sink->head_bytes;
 	sync_file_range(sink->fd, (off_t)from, (off_t)(end - from),
 			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 				SYNC_FILE_RANGE_WAIT_AFTER);
@@ -621,11 +614,12 @@ static int seal(struct sink *sink)
 {
 	int ret = atomic_load_explicit(&sink->sync_error, memory_order_relaxed); /* our own */
 
-	if (sink->io->cut(sink->io, sink->fd, (off_t)sink->size) < 0 && ret == 0)
+	if (sink->io->cut(sink->io, sink->fd, (off_t)(sink->head_bytes + sink->size)) < 0 && ret == 0)
 		ret = fail_sync(sink, errno, "can't cut %s/%s to its %" PRIu64 " bytes",
-				sink->config.target->path, sink->name, sink->size);
+				sink->config.target->path, sink->name, sink->head_bytes + sink->size);
 	if (ret < 0)
 		return ret;
+	complete_head(sink);
 	/* the directory is synced when it has the final name */
 	return sink->is_part ? sync_data(sink) : sync_open_file(sink);
 }
@@ -663,11 +657,11 @@ int sink_cut_file(struct sink *sink, uint64_t bytes)
 {
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return 0;
-	if (sink->io->cut(sink->io, sink->fd, (off_t)bytes) < 0)
+	if (sink->io->cut(sink->io, sink->fd, (off_t)(sink->head_bytes + bytes)) < 0)
 		return fail(sink, errno, "can't cut %s/%s to %" PRIu64 " bytes",
-			    sink->config.target->path, sink->name, bytes);
+			    sink->config.target->path, sink->name, sink->head_bytes + bytes);
 	sink->size = bytes;
-	sink->allocated = bytes;
+	sink->allocated = sink->head_bytes + bytes;
 	return 0;
 }
 
@@ -695,14 +689,14 @@ void sink_take_back_file(struct sink *sink, uint64_t bytes)
 	fd = openat(dir, present_name(sink, name), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	sink->io->cut(sink->io, fd, (off_t)bytes);
+	sink->io->cut(sink->io, fd, (off_t)(sink->head_bytes + bytes));
 	close(fd);
 }
 
 void sink_leave_file(struct sink *sink)
 {
 	if (sink->fd >= 0) /* what is preallocated, padded or half written behind its end */
-		sink->io->cut(sink->io, sink->fd, (off_t)sink->size);
+		sink->io->cut(sink->io, sink->fd, (off_t)(sink->head_bytes + sink->size));
 	close_file(sink);
 }
 

@@ -16,6 +16,8 @@
  *          name at once. Space is preallocated with the size set, since extending direct writes
  *          are synchronous on ext4: all of a file that will be finished, or where that is more
  *          than there is, like an endless one, in steps.
+ * Head:    what is to stand in front of a file's data is written when it is begun, and once more, with its size,
+ *          when it is finished; should that fail, the first one stays, and the note says so.
  * Durable: after sink_sync() all that was written to the open file is on the disk; after
  *          sink_finish_file() the file with its true size, final name and directory entry is. A
  *          sync that fails is never repeated into a success.
@@ -66,6 +68,23 @@ struct sink_io {
 
 extern const struct sink_io sink_system_io;
 
+/* The file that a head is made for. */
+struct sink_file {
+	const char *name; /* final one, relative to the target */
+	uint64_t number;
+	uint64_t stream_offset; /* of its first byte, see sink_set_start() */
+	uint64_t bytes;         /* of data; 0 = not known yet */
+};
+
+/*
+ * What stands in front of each file's data, and is not of them: offsets and sizes of a sink don't count it. Parity
+ * and what goes on with another file's data have none. As sink_io, it may be the head of something larger.
+ */
+struct sink_head {
+	size_t bytes; /* whole pages */
+	void (*make)(const struct sink_head *head, const struct sink_file *file, char *buf);
+};
+
 struct sink_config {
 	const struct target *target;
 	const char *name_template;  /* relative to the target; see layout_file_name() */
@@ -73,7 +92,8 @@ struct sink_config {
 	uint64_t file_bytes;        /* expected size, to preallocate; 0 = endless */
 	bool is_part_first;         /* write as .part, rename when finished */
 	bool use_direct;
-	const struct sink_io *io; /* NULL = the system's calls */
+	const struct sink_io *io;     /* NULL = the system's calls */
+	const struct sink_head *head; /* NULL = the data begin at once */
 };
 
 /** sink_open() - nothing is created yet. Return: 0; -ENOMEM. */
@@ -90,6 +110,12 @@ bool sink_is_file_open(const struct sink *sink);
 /** sink_file_number(), sink_file_base() - of the file begun last */
 uint64_t sink_file_number(const struct sink *sink);
 uint64_t sink_file_base(const struct sink *sink);
+
+/** sink_head_bytes() - in front of the data of the file begun last; 0 = nothing */
+size_t sink_head_bytes(const struct sink *sink);
+
+/** sink_set_start() - where in the stream the file begins that will be begun next; for its head */
+void sink_set_start(struct sink *sink, uint64_t stream_offset);
 
 /** sink_file_bytes() - true bytes written to the open file so far */
 uint64_t sink_file_bytes(const struct sink *sink);
@@ -213,7 +239,7 @@ void sink_leave_file(struct sink *sink);
  */
 const char *sink_io_name(const struct sink *sink);
 
-/** sink_note() - something said once: why direct I/O is not used; "" = nothing */
+/** sink_note() - something said once: why direct I/O is not used, or a head has no size; "" = nothing */
 const char *sink_note(const struct sink *sink);
 
 const char *sink_error(const struct sink *sink);

@@ -26,6 +26,8 @@
 #include "recorder/engine.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
+#include "recorder/metadata.h"
+#include "recorder/names.h"
 #include "recorder/segment.h"
 #include "recorder/sink.h"
 #include "recorder/stripe.h"
@@ -63,7 +65,9 @@ struct session_config {
 	const char *const *targets;
 	const char *const *templates; /* per target, or NULL: by layout and name; wr */
 	unsigned target_count;
+	struct metadata_config metadata;
 	const char *name;
+	bool is_scan; /* the name is a scan's: where a recording has it already, a letter is put behind it */
 	uint64_t rate_bps;
 	int64_t duration_ns;  /* 0 = without end */
 	uint64_t limit_bytes; /* 0 = without end */
@@ -180,6 +184,7 @@ struct block_label {
 
 struct session {
 	struct session_config config;
+	char scan_name[NAMES_LABEL_LEN]; /* of a repeated scan: config.name is this */
 	struct layout_plan plan;
 	struct source *source;
 	struct memory memory;
@@ -187,6 +192,7 @@ struct session {
 	void *scrap;             /* one block: where an overflow's bytes go */
 	void *lent;              /* the blocks of a source that fills its own; NULL = it doesn't */
 	struct journal *journal; /* NULL = none is kept */
+	struct metadata *metadata; /* NULL = none is asked for */
 	struct account account;
 	struct copies *copies; /* what is lost of each of two; NULL = there is one copy */
 	struct lanes *lanes;   /* reader */

@@ -331,8 +331,8 @@ static void note_extents(struct writer *w, const struct flight *flight)
 	struct disk *disk = w->disk;
 	const struct block_label *label = ring_label(w->ring, flight->block);
 	const char *data = session_block_data(w->session, flight->block);
-	uint64_t file_offset =
-		flight->file_offset + flight->bytes - ring_bytes(w->ring, flight->block);
+	uint64_t file_offset = outbox_file_head(flight->file) + flight->file_offset +
+			       flight->bytes - ring_bytes(w->ring, flight->block);
 
 	for (uint32_t i = 0; i < label->extent_count; i++) {
 		const struct extent *extent = &label->extents[i];
@@ -483,7 +483,7 @@ static bool write_block(struct writer *w)
 
 		if (!end_other_file(w, number, offset))
 			return false;
-		file = outbox_file(w->outbox, number, offset);
+		file = outbox_file(w->outbox, number, offset, label->extents[0].stream_offset);
 		if (!file)
 			return false;
 	}

@@ -87,13 +87,31 @@ static void write_text(const char *name, const char *text)
 static void files_of_a_recording_are_found_one_by_one(void **state)
 {
 	static const char *const files[] = {
-		"scan.raw",           "scan.raw.part",       "scan.raw@4096",
-		"scan.raw@4096.part", "scan.vsib.jsonl",     "scan.000000",
-		"scan.000000.part",   "scan.12345678",       "scan.0",
-		"scan.000001@77",     "scan.000001@77.part", "x-1-y",
-		"x-000123-y",         "x-1-y.part",          "x-1-y@5",
-		"x-1-y@5.part",       "scan.vdif",           "scan.m5b",
+		"scan.raw",
+		"scan.raw.part",
+		"scan.raw@4096",
+		"scan.raw@4096.part",
+		"scan.vsib.jsonl",
+		"scan.000000",
+		"scan.000000.part",
+		"scan.12345678",
+		"scan.0",
+		"scan.000001@77",
+		"scan.000001@77.part",
+		"x-1-y",
+		"x-000123-y",
+		"x-1-y.part",
+		"x-1-y@5",
+		"x-1-y@5.part",
+		"scan.vdif",
+		"scan.m5b",
 		"scan.mark6",
+		"scan.raw.sigmf-meta",
+		"scan.000000.sigmf-meta",
+		"scan.000000.sigmf-meta.part",
+		"scan.000001@77.sigmf-meta",
+		"x-1-y.sigmf-meta",
+		"x-1-y.sigmf-meta.part",
 	};
 
 	(void)state;
@@ -112,15 +130,38 @@ static void files_of_a_recording_are_found_one_by_one(void **state)
 static void files_of_others_are_not(void **state)
 {
 	static const char *const files[] = {
-		"scan2.raw",      "scan.rawx",      "scan.raw.txt",
-		"scan.raw@",      "scan.raw@x",     "scan.raw@5x",
-		"scan.",          "scanx",          "sca",
-		"scan.x",         "scan.1x",        "scan.1.partx",
-		"scan.1@2.parts", "scan.vsib.json", "scan.vsib.jsonl.bak",
-		"x--y",           "x-1-",           "x-1-yy",
-		"ax-1-y",         "x-a-y",          "other.000000",
-		"scan.txt",       "Scan.raw",       ".scan.raw",
-		"scan.vdif@5",    "scan.vdif.part", "scan.mark6x",
+		"scan2.raw",
+		"scan.rawx",
+		"scan.raw.txt",
+		"scan.raw@",
+		"scan.raw@x",
+		"scan.raw@5x",
+		"scan.",
+		"scanx",
+		"sca",
+		"scan.x",
+		"scan.1x",
+		"scan.1.partx",
+		"scan.1@2.parts",
+		"scan.vsib.json",
+		"scan.vsib.jsonl.bak",
+		"x--y",
+		"x-1-",
+		"x-1-yy",
+		"ax-1-y",
+		"x-a-y",
+		"other.000000",
+		"scan.txt",
+		"Scan.raw",
+		".scan.raw",
+		"scan.vdif@5",
+		"scan.vdif.part",
+		"scan.mark6x",
+		"scan.cfg",
+		"scan.sigmf-meta",
+		"scan.raw.sigmf-metax",
+		"x-a-y.sigmf-meta",
+		"x-1.sigmf-meta",
 	};
 
 	(void)state;
@@ -132,6 +173,43 @@ static void files_of_others_are_not(void **state)
 	assert_int_equal(existing_remove(&target, "scan"), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		assert_true(is_there(files[i]));
+}
+
+static void metadata_go_with_their_data(void **state)
+{
+	static const char *const files[] = { "t0", "t0.sigmf-meta", "t1.sigmf-data",
+					     "t1.sigmf-meta", "t1.sigmf-meta.part" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make(files[i]);
+	make_journal("monday.vsib.jsonl", folder, "", "t0");
+	assert_int_equal(find("tuesday", "t%d.sigmf-data"), 1);
+	/* those of t1 belong to another recording */
+	assert_int_equal(check("monday", "t%d.sigmf-data"), 1);
+	assert_int_equal(check("monday", "t0"), 0);
+	assert_int_equal(existing_remove(&target, "monday"), 0);
+	assert_false(is_there("t0") || is_there("t0.sigmf-meta"));
+	assert_true(is_there("t1.sigmf-data") && is_there("t1.sigmf-meta"));
+	make_journal("friday.vsib.jsonl", folder, "", "t1.sigmf-data");
+	assert_int_equal(check("friday", "t%d.sigmf-data"), 0);
+	assert_int_equal(existing_remove(&target, "friday"), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_false(is_there(files[i]));
+}
+
+static void the_cfg_of_chunks_goes_with_them(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdirat(target.dir_fd, "scan", 0755), 0);
+	make("scan/scan.00000000");
+	make("scan/scan.cfg");
+	make("scan/scan.cfg.part");
+	make("scan.cfg");
+	assert_int_equal(check("scan", "scan/scan.%08d"), 0);
+	assert_int_equal(existing_remove(&target, "scan"), 0);
+	assert_false(is_there("scan"));
+	assert_true(is_there("scan.cfg"));
 }
 
 static void a_percent_sign_is_just_one(void **state)
@@ -265,6 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(files_of_a_recording_are_found_one_by_one),
 		TEST(files_of_others_are_not),
+		TEST(metadata_go_with_their_data),
+		TEST(the_cfg_of_chunks_goes_with_them),
 		TEST(a_percent_sign_is_just_one),
 		TEST(digits_behind_the_number_belong_to_the_text),
 		TEST(removing_takes_all_of_it_and_nothing_else),

@@ -124,6 +124,58 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_true(session->start_utc_ns > 0);
 }
 
+static void what_metadata_are_wanted_is_kept(void **state)
+{
+	const struct metadata_config *metadata = &options.session.metadata;
+
+	(void)state;
+	assert_parsed("-s sim: -o /a");
+	assert_false(metadata_is_wanted(metadata));
+	assert_string_equal(metadata->words.format.word, "raw");
+	assert_parsed("-s sim: -o /a --sigmf --sample-format ci16_le --channels 2 --frequency 1420.4M --author A --description D "
+		      "--hardware H --vbs-cfg");
+	assert_true(metadata->use_sigmf && metadata->use_vbs_cfg && !metadata->use_dada);
+	assert_string_equal(metadata->words.format.word, "ci16_le");
+	assert_int_equal(metadata->words.channels, 2);
+	assert_int_equal(metadata->words.frequency_hz, 1420400000);
+	assert_string_equal(metadata->words.author, "A");
+	assert_string_equal(metadata->words.description, "D");
+	assert_string_equal(metadata->words.hardware, "H");
+	assert_parsed("-s sim: -o /a --dada-header");
+	assert_true(metadata->use_dada);
+	assert_null(metadata->dada_file);
+	assert_parsed("-s sim: -o /a --dada-header=keys.txt");
+	assert_true(metadata->use_dada);
+	assert_string_equal(metadata->dada_file, "keys.txt");
+	assert_parsed("-s sim: -o /a --dada-header=keys.txt --dada-header=no");
+	assert_false(metadata->use_dada);
+	write_file("sigmf = yes\ndada-header = \"k.txt\"\nsample-format = ru8\n");
+	assert_parsed("-s sim: -o /a --config @");
+	assert_true(metadata->use_sigmf && metadata->use_dada);
+	assert_string_equal(metadata->dada_file, "k.txt");
+	assert_int_equal(parse("-s sim: -o /a --author \xff"), EX_USAGE);
+}
+
+static void a_scan_has_its_name_from_its_parts(void **state)
+{
+	(void)state;
+	assert_parsed("-s sim: -o /a --exp N26W1 --station Mh --scan No0001");
+	options_complete(&options);
+	assert_string_equal(options.session.name, "n26w1_mh_no0001");
+	assert_true(options.session.is_scan);
+	write_file("exp = n26w1\nstation = mh\n");
+	assert_parsed("-s sim: -o /a --config @ --scan no0002");
+	assert_string_equal(options.session.name, "n26w1_mh_no0002");
+	assert_int_equal(parse("-s sim: -o /a --config @"), EX_USAGE);
+	assert_non_null(strstr(error, "--scan"));
+	assert_int_equal(parse("-s sim: -o /a --config @ --scan no1 --name x"), EX_USAGE);
+	assert_non_null(strstr(error, "--name"));
+	assert_int_equal(parse("-s sim: -o /a --scan no.1"), EX_USAGE);
+	assert_non_null(strstr(error, "VBS"));
+	assert_parsed("-s sim: -o /a --name x");
+	assert_false(options.session.is_scan);
+}
+
 static void the_defaults_are_those_of_the_manual(void **state)
 {
 	(void)state;
@@ -185,6 +237,11 @@ static void the_last_of_two_counts(void **state)
 static void bad_values_are_usage_errors_that_name_the_option(void **state)
 {
 	static const char *const lines[] = {
+		"--sample-format i16",
+		"--sample-format ci16",
+		"--sample-format ci8_le",
+		"--channels 0",
+		"--frequency 0",
 		"-r 0",
 		"-r -5",
 		"-r 5x",
@@ -402,6 +459,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_value_lands_where_it_belongs),
+		TEST(what_metadata_are_wanted_is_kept),
+		TEST(a_scan_has_its_name_from_its_parts),
 		TEST(the_defaults_are_those_of_the_manual),
 		TEST(the_rest_follows_from_what_was_given),
 		TEST(the_last_of_two_counts),

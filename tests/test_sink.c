@@ -54,6 +54,8 @@ static int teardown(void **state)
 	return scratch_remove(folder);
 }
 
+static const struct sink_head *current_head; /* of the sinks opened from now on */
+
 static void open_sink_in(const char *name_template, uint64_t file_bytes, bool is_direct,
 			 const struct sink_io *io)
 {
@@ -62,6 +64,7 @@ static void open_sink_in(const char *name_template, uint64_t file_bytes, bool is
 				      .file_bytes = file_bytes,
 				      .is_part_first = file_bytes > 0,
 				      .use_direct = is_direct,
+				      .head = current_head,
 				      .io = io };
 
 	sink_close(sink);
@@ -176,6 +179,120 @@ static void a_tail_of_any_length_is_written_exactly(void **state)
 			assert_int_equal(unlinkat(target.dir_fd, name, 0), 0);
 		}
 	}
+}
+
+/* ---- heads ---- */
+
+static void make_test_head(const struct sink_head *head, const struct sink_file *file, char *buf)
+{
+	memset(buf, '.', head->bytes);
+	sprintf(buf, "%s %d %d %d", file->name, (int)file->number, (int)file->stream_offset,
+		(int)file->bytes);
+}
+
+static const struct sink_head test_head = { .bytes = 4096, .make = make_test_head };
+
+static void assert_head(const char *name, const char *head)
+{
+	char found[4096];
+	int fd = openat(target.dir_fd, name, O_RDONLY);
+
+	assert_int_equal(read(fd, found, sizeof(found)), sizeof(found));
+	close(fd);
+	assert_string_equal(found, head);
+}
+
+/* Behind the head. */
+static void assert_data(const char *name, size_t bytes)
+{
+	unsigned char *found = malloc(bytes + 1);
+	int fd = openat(target.dir_fd, name, O_RDONLY);
+
+	assert_non_null(found);
+	assert_int_equal(pread(fd, found, bytes + 1, 4096), bytes);
+	close(fd);
+	assert_int_equal(sim_verify(found, bytes, 0, 1), bytes);
+	free(found);
+}
+
+static void a_head_stands_in_front_and_is_not_counted(void **state)
+{
+	(void)state;
+	current_head = &test_head;
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		for (uint64_t file_bytes = 0; file_bytes <= 20000; file_bytes += 20000) {
+			open_sink(file_bytes, is_direct, NULL);
+			sink_set_start(sink, 777);
+			assert_int_equal(sink_begin_file(sink, 5, 0), 0);
+			assert_head(file_bytes ? "f.005.part" : "f.005", "f.005 5 777 0");
+			assert_int_equal(sink_head_bytes(sink), 4096);
+			assert_int_equal(sink_file_bytes(sink), 0);
+			write_piece(0, 12288);
+			write_piece(12288, 4097);
+			assert_int_equal(sink_file_bytes(sink), 16385);
+			finish();
+			assert_head("f.005", "f.005 5 777 16385");
+			assert_data("f.005", 16385);
+			assert_int_equal(unlinkat(target.dir_fd, "f.005", 0), 0);
+		}
+	}
+	current_head = NULL;
+}
+
+static void what_is_cut_left_or_taken_back_keeps_its_head(void **state)
+{
+	(void)state;
+	current_head = &test_head;
+	open_sink(20000, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 12288);
+	assert_int_equal(sink_cut_file(sink, 4096), 0);
+	finish();
+	assert_data("f.000", 4096);
+	assert_head("f.000", "f.000 0 0 4096");
+	sink_take_back_file(sink, 100);
+	assert_data("f.000", 100);
+	sink_take_back_file(sink, 0);
+	assert_int_equal(size_of("f.000"), -1);
+	assert_int_equal(sink_begin_file(sink, 1, 0), 0);
+	write_piece(0, 5000);
+	sink_leave_file(sink);
+	assert_data("f.001.part", 5000);
+	assert_head("f.001.part", "f.001 1 0 0");
+	current_head = NULL;
+}
+
+static void what_goes_on_with_a_file_and_parity_have_no_head(void **state)
+{
+	(void)state;
+	current_head = &test_head;
+	open_sink(20000, true, NULL);
+	assert_int_equal(sink_begin_file(sink, 0, 8192), 0);
+	assert_int_equal(sink_head_bytes(sink), 0);
+	write_piece(0, 5000);
+	finish();
+	assert_file("f.000@8192", 5000);
+	current_head = NULL;
+}
+
+static void a_head_that_can_not_be_completed_costs_no_data(void **state)
+{
+	(void)state;
+	renew_disk();
+	current_head = &test_head;
+	open_sink(20000, true, &disk.io);
+	disk.faults[FAKE_WRITE] = (struct fake_fault){ .at = 3, .error = ENOSPC };
+	assert_int_equal(sink_begin_file(sink, 0, 0), 0);
+	write_piece(0, 5000);
+	finish();
+	assert_data("f.000", 5000);
+	assert_head("f.000", "f.000 0 0 0");
+	assert_non_null(strstr(sink_note(sink), "no file size"));
+	/* where there is no room for it at all, no file is left */
+	assert_int_equal(sink_begin_file(sink, 1, 0), -ENOSPC);
+	assert_false(sink_is_file_open(sink));
+	assert_int_equal(size_of("f.001.part"), -1);
+	current_head = NULL;
 }
 
 static void pieces_of_any_length_follow_one_another(void **state)
@@ -871,6 +988,10 @@ int main(void)
 		TEST(whatever_fails_in_finishing_is_kept),
 		TEST(a_file_has_its_true_size_also_after_a_failed_sync),
 		TEST(null_has_no_files_and_stdout_is_a_stream),
+		TEST(a_head_stands_in_front_and_is_not_counted),
+		TEST(what_is_cut_left_or_taken_back_keeps_its_head),
+		TEST(what_goes_on_with_a_file_and_parity_have_no_head),
+		TEST(a_head_that_can_not_be_completed_costs_no_data),
 		TEST(a_full_disk_keeps_what_fitted), /* last: it leaves the common name space */
 	};
 

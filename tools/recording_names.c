@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/dada.h"
 #include "recorder/journal.h"
 #include "recorder/layout.h"
 #include "tools/array.h"
@@ -272,6 +273,15 @@ static int add_stray(struct listing *listing, const char *relative, uint64_t num
 				    reason);
 }
 
+/* Of vsib-record --dada-header. A stream that began with a header of its own is data as a whole. */
+static uint64_t find_head(int fd)
+{
+	char head[DADA_HEADER_BYTES];
+	ssize_t n = read_at(fd, head, sizeof(head), 0);
+
+	return n > 0 && dada_is_ours(head, (size_t)n) ? DADA_HEADER_BYTES : 0;
+}
+
 static int visit_found(void *context, const char *name)
 {
 	struct listing *listing = context;
@@ -279,7 +289,7 @@ static int visit_found(void *context, const char *name)
 	char relative[RELATIVE_LEN];
 	struct found *room;
 	struct stat st;
-	uint64_t number;
+	uint64_t number, head_bytes;
 	int64_t file;
 	bool is_stray;
 	enum form form = match_name(listing, name, &number, &is_stray);
@@ -299,15 +309,22 @@ static int visit_found(void *context, const char *name)
 		return fd;
 	if (fd < 0)
 		return add_stray(listing, relative, number, place_reason(fd));
+	head_bytes = form == FORM_VBS ? 0 : find_head(fd);
 	close(fd);
 	file = recording_add_file(recording, listing->place, relative, &st);
 	room = array_room(&listing->found, listing->count, sizeof(*room));
 	if (file < 0 || !room)
 		return -ENOMEM;
+	recording->files[file].head_bytes = head_bytes;
 	*room = (struct found){ .number = number, .file = (uint32_t)file };
 	listing->count++;
 	listing->has_form[form] = true;
 	return 0;
+}
+
+static uint64_t data_bytes(const struct data_file *file)
+{
+	return file->bytes - file->head_bytes;
 }
 
 static int compare_found(const void *a, const void *b)
@@ -380,12 +397,12 @@ static int drop_duplicates(struct listing *listing)
 static uint64_t common_length(const struct listing *listing)
 {
 	const struct data_file *files = listing->recording->files;
-	uint64_t length = files[listing->found[0].file].bytes;
+	uint64_t length = data_bytes(&files[listing->found[0].file]);
 
 	if (listing->count < 2)
 		return 0;
 	for (size_t i = 1; i < listing->count; i++) {
-		uint64_t bytes = files[listing->found[i].file].bytes;
+		uint64_t bytes = data_bytes(&files[listing->found[i].file]);
 
 		if (i + 1 < listing->count ? bytes != length : bytes > length)
 			return 0;
@@ -429,7 +446,7 @@ static int add_hole(struct listing *listing, uint64_t from, uint64_t to, uint64_
 static int add_whole_file(struct listing *listing, uint32_t file, uint64_t *position)
 {
 	struct recording *recording = listing->recording;
-	uint64_t bytes = recording->files[file].bytes;
+	uint64_t bytes = data_bytes(&recording->files[file]);
 	struct history_segment *room;
 	struct part part = { .stream_offset = *position,
 			     .bytes = bytes,
@@ -443,7 +460,12 @@ static int add_whole_file(struct listing *listing, uint32_t file, uint64_t *posi
 	room = array_room(&recording->segments, recording->segment_count, sizeof(*room));
 	if (!room)
 		return -ENOMEM;
-	*room = (struct history_segment){ .stream_offset = *position, .bytes = bytes, .file = file };
+	*room = (struct history_segment){
+		.stream_offset = *position,
+		.bytes = bytes,
+		.file = file,
+		.file_offset = recording->files[file].head_bytes,
+	};
 	recording->segment_count++;
 	*position += bytes;
 	return recording_add_part(recording, &part);
@@ -453,7 +475,7 @@ static int plan_names(struct listing *listing)
 {
 	struct recording *recording = listing->recording;
 	uint64_t length = common_length(listing), expected = 0, position = 0;
-	bool has_holes = false;
+	bool has_holes = false, has_heads = false;
 	int ret = 0;
 
 	for (size_t i = 0; ret == 0 && i < listing->count; i++) {
@@ -465,8 +487,13 @@ static int plan_names(struct listing *listing)
 		}
 		if (ret == 0)
 			ret = add_whole_file(listing, found->file, &position);
+		has_heads = has_heads || recording->files[found->file].head_bytes > 0;
 		expected = found->number + 1;
 	}
+	if (ret == 0 && has_heads)
+		ret = recording_add_note(
+			recording, false,
+			"the DADA headers of vsib-record, 4096 bytes in front of a file's data, are left out");
 	if (ret == 0 && has_holes && length)
 		ret = recording_add_note(recording, false,
 					 "the missing files are taken to be %" PRIu64

@@ -28,6 +28,7 @@ struct data_file {
 	int place;      /* -1: not found */
 	int fd;         /* -1: not open now */
 	uint64_t bytes; /* its length when it was found */
+	uint64_t head_bytes; /* without a journal: in front of its data */
 	dev_t device;
 	ino_t inode;
 	uint64_t last_use;

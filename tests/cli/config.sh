@@ -31,7 +31,10 @@ record 0 --config "$conf/vsib-record.conf" -s sim: -o null: -n 1M --ring 1Mi --l
 is stream_bytes 1000000
 keys=0
 while read -r line; do
-	write_conf "$line"
+	case $line in
+	exp\ * | station\ *) write_conf "$line" 'scan = "no1"' ;; # they name no scan
+	*) write_conf "$line" ;;
+	esac
 	# what is right gets as far as the source
 	record 64 --config "$RIG/conf" -s nonsense: -o null:
 	said nonsense
