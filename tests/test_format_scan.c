@@ -679,6 +679,24 @@ static void hostile_headers_do_no_harm(void **state)
 	}
 }
 
+/* In mid-stream, and the bytes end before the place where fill would show: nothing behind them is read. */
+static void a_header_at_the_end_of_the_bytes_is_not_read_beyond_them(void **state)
+{
+	enum { LEN = 101, FRAME = 8032 };
+	struct format_layout layout;
+	unsigned char *bytes = malloc(LEN); /* of exactly this length, for the address sanitizer */
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 0, LEN);
+	put_word(bytes + 1, 1);
+	put_word(bytes + 9, FRAME / 8);
+	put_word(bytes + 13, 1 << 26);
+	assert_int_equal(format_detect(bytes, LEN, true, NOT_AFTER_S, &layout), 0);
+	assert_int_equal(layout.format, FORMAT_UNKNOWN);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -700,6 +718,7 @@ int main(void)
 		cmocka_unit_test(tables_are_no_frames),
 		cmocka_unit_test(any_corruption_is_survived_and_each_byte_counted),
 		cmocka_unit_test(hostile_headers_do_no_harm),
+		cmocka_unit_test(a_header_at_the_end_of_the_bytes_is_not_read_beyond_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

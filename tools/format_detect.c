@@ -117,7 +117,8 @@ static bool goes_on(const struct window *window, size_t at, const struct format_
 	struct format_frame frame, next;
 	int steps = 0;
 
-	if (!format_read_frame(layout, window->data + at, &frame) || frame.second == 0)
+	if (!has(window, at, layout->need_bytes) ||
+	    !format_read_frame(layout, window->data + at, &frame) || frame.second == 0)
 		return false;
 	for (int count = 0; count < CHAIN_MAX && steps < CHAIN_STEPS; count++) {
 		int step;
