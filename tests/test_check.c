@@ -322,7 +322,8 @@ static void any_number_of_ends_and_discarded_gaps_is_read(void **state)
 	for (int i = 0; i < LINES; i++)
 		made_gap(journal, 2 * CHUNK, INT64_MAX - 2 * CHUNK, "discarded");
 	for (int i = 0; i < LINES; i++)
-		made_append(journal, "{\"type\":\"end\",\"stream_bytes\":10104,\"discarded_bytes\":74}\n");
+		made_append(journal,
+			    "{\"type\":\"end\",\"stream_bytes\":10104,\"discarded_bytes\":74}\n");
 	recording = open_ok(made_path("d1/scan"));
 	assert_int_equal(recording_info(recording)->history->end_bytes, 10104);
 	recording_free(recording);
