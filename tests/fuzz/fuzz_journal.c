@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A journal (tools/history.h) with any lines, what a recovery writes behind them, and what it does to a file
+ * A journal (tools/history.h) with any lines, also in their short form (journal_text.h), what a recovery writes behind them, and what it does to a file
  * (tools/recover_plan.h).
  */
 #include "tests/fuzz/input.h"
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/journal_text.h"
 #include "tools/check.h"
 #include "tools/history.h"
 #include "tools/recover_plan.h"
@@ -62,7 +63,7 @@ static void check_history(const struct history *history, size_t len)
 }
 
 /* With the lines of a recovery behind its own, a journal has an end, and nothing impossible that it hadn't before. */
-static void check_recovery(const struct history *history, const uint8_t *data)
+static void check_recovery(const struct history *history, const char *text)
 {
 	char *tail;
 	int64_t tail_len = recover_tail(history, NOW_UTC_NS, &tail);
@@ -73,7 +74,7 @@ static void check_recovery(const struct history *history, const uint8_t *data)
 	input_expect(tail_len > 0);
 	whole = malloc(len + (size_t)tail_len);
 	input_expect(whole != NULL);
-	memcpy(whole, data, len);
+	memcpy(whole, text, len);
 	memcpy(whole + len, tail, (size_t)tail_len);
 	again = read_journal(1, whole, len + (size_t)tail_len, HISTORY_ALL);
 	input_expect(again && again->end && again->is_recovered);
@@ -113,20 +114,32 @@ static void check_plan(struct input *input)
 	input_expect(file.is_listed || plan.is_removed || plan.kept);
 }
 
+static void try_journal(const char *text, size_t len)
+{
+	struct history *history = read_journal(0, text, len, HISTORY_ALL);
+
+	if (!history)
+		return;
+	check_history(history, len);
+	if (!history->end)
+		check_recovery(history, text);
+	history_free(history);
+	history = read_journal(0, text, len, HISTORY_START);
+	input_expect(history && history->valid_count == 1);
+	history_free(history);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input input = input_begin(data, len);
-	struct history *history = read_journal(0, data, len, HISTORY_START);
+	char *text, *expanded;
+	size_t expanded_len;
 
 	check_plan(&input);
-	if (!history)
-		return 0;
-	history_free(history);
-	history = read_journal(0, data, len, HISTORY_ALL);
-	input_expect(history != NULL);
-	check_history(history, len);
-	if (!history->end)
-		check_recovery(history, data);
-	history_free(history);
+	text = input_take_text(&input, '\0');
+	expanded = journal_text_expand(text, &expanded_len);
+	try_journal(expanded, expanded_len);
+	free(expanded);
+	free(text);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recordings whose journals say anything (tools/recording.h, tools/journals.h): up to two journals, with a byte of 0x1e
- * between them, and beside each the files that recordings called scan have.
+ * Recordings whose journals say anything (tools/recording.h, tools/journals.h): up to two journals, also in their short
+ * form (journal_text.h), with a byte of 0x1e between them, and beside each the files that recordings called scan have.
  */
 #include "tests/fuzz/input.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/journal_text.h"
 #include "tools/journals.h"
 #include "tools/recording.h"
 
@@ -19,25 +20,29 @@
 #define PIECES_MAX 100000
 #define FILE_BYTES_MAX 8192
 
-static void make_target(unsigned target, const char *journal, struct input *lengths)
+static void make_target(unsigned target, const char *text, struct input *lengths)
 {
-	static const char *const names[] = { "scan.raw",           "scan.000000",
-					     "scan.vdif",          "scan.parity.000000",
-					     "scan/scan.00000000", "scan/scan.00000001.part" };
 	static const unsigned char samples[FILE_BYTES_MAX] = { 0x66, 0x66, 0xed, 0xfe };
-	char path[PATH_LEN];
+	char path[PATH_LEN], *journal;
+	size_t len;
 
 	snprintf(path, sizeof(path), "d%u", target);
 	input_make_folder(path);
 	snprintf(path, sizeof(path), "d%u/scan", target);
 	input_make_folder(path);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "d%u/%s", target, names[i]);
-		input_write(path, samples, input_take_below(lengths, FILE_BYTES_MAX + 1));
+	for (unsigned i = 0; i < JOURNAL_TEXT_FILES; i++) {
+		uint32_t bytes = input_take_below(lengths, FILE_BYTES_MAX + 1);
+
+		snprintf(path, sizeof(path), "d%u/%s%s", target, journal_text_file(i),
+			 bytes % 8 == 1 ? ".part" : "");
+		if (bytes % 8)
+			input_write(path, samples, bytes);
 	}
+	journal = journal_text_expand(text, &len);
 	snprintf(path, sizeof(path), "d%u/%sscan.vsib.jsonl", target,
 		 strstr(journal, "\"vbs\"") ? "scan/" : "");
-	input_write(path, journal, strlen(journal));
+	input_write(path, journal, len);
+	free(journal);
 }
 
 /* Each byte of the stream is in exactly one piece. */

@@ -52,6 +52,7 @@ make_recordings() {
 texts() {
 	local at=$1 count=0 text
 	shift
+	mkdir -p "$at"
 	for text; do
 		count=$((count + 1))
 		printf '%b' "$text" >"$at/text$count"
@@ -118,9 +119,18 @@ seeds_scan() {
 	seeds_detect "$1"
 }
 
+# In the short form of journal_text.h.
+short_journals() {
+	texts "$1" 'b 0 4096 8000000\ns 0 0 0 4096 0\ns 0 0 4096 100 4096\ng 4196 10 1\nc 10 5000\ne 4206\n' \
+		'b 1 4096\ns 0 4 0 8192 0\ns 1 5 0 8192 8192\ns 1 4 0 8192 0\nc 100 9000000000\n' \
+		'b 0 4096\ns 0 1 0 4096 0 1\ns 1 0 0 4096 4096 1\np 1 3 0 4096 0\np 1 3 4096 8 1 4\ne 8192 8\n' \
+		'b 2 1000\ns 0 2 28 500 0\ng 500 20 4\nr\ng 520 30 3\ne 550\n'
+}
+
 seeds_journal() {
 	local file name
 	make_recordings
+	short_journals "$1"
 	while read -r file; do
 		name=${file#"$work/"}
 		name=$1/${name//\//-}
@@ -134,6 +144,8 @@ seeds_journal() {
 seeds_journals() {
 	local file name two
 	seeds_journal "$1"
+	texts "$1/short" 'b 0 4096\ns 0 0 0 4096 0\ne 4096\n\x1eb 0 4096\ns 0 0 0 4096 0\ng 4096 10 0\n' \
+		'b 0 4096\ns 0 1 0 4096 0 1\ns 1 1 0 4096 4096 1\np 1 3 0 4096 0\n\x1eb 0 4096\ns 0 1 0 4096 0 1\nr\n'
 	for file in "$1"/*-1-*.jsonl; do
 		name=${file##*/}
 		two=$1/${name/-1-/-2-}
@@ -181,8 +193,7 @@ seeds_status() {
 }
 
 for target; do
-	mkdir -p "$folder/$target"
-	printf '\n' >"$folder/$target/newline"
+	texts "$folder/$target" '\n'
 	if declare -F "seeds_${target#fuzz_}" >/dev/null; then
 		"seeds_${target#fuzz_}" "$folder/$target"
 	fi
