@@ -29,6 +29,14 @@ static void set_newest(struct succession *s, uint64_t interval, uint32_t number,
 	s->has_newest = true;
 }
 
+/* What is older than this one was not expected: it is no loss, and makes up for none. */
+static void set_first(struct succession *s, uint64_t interval, uint32_t number)
+{
+	s->first_interval = interval;
+	s->first_number = number;
+	set_newest(s, interval, number, 0);
+}
+
 static void lose(struct succession *s, uint64_t interval, uint32_t number, struct succession_loss *loss)
 {
 	struct succession_loss more = { .intervals = interval - s->interval,
@@ -40,25 +48,23 @@ static void lose(struct succession *s, uint64_t interval, uint32_t number, struc
 	loss->frames += more.frames;
 }
 
-static bool is_later(uint64_t interval, uint32_t number, const struct succession *s)
+static bool is_later(uint64_t interval, uint32_t number, uint64_t other_interval, uint32_t other_number)
 {
-	return interval > s->interval || (interval == s->interval && number > s->number);
+	return interval > other_interval || (interval == other_interval && number > other_number);
 }
 
 /* Two neighbours agree on a time far from the newest frame's: the stream goes on from there. */
 static enum succession_step take_jump(struct succession *s, struct succession_loss *loss)
 {
-	enum succession_step step = SUCCESSION_BACK;
-
-	if (is_later(s->jump_interval, s->jump_number, s)) {
-		lose(s, s->jump_interval, s->jump_number, loss);
-		step = SUCCESSION_LOST;
-	} else {
-		s->back_count++;
-	}
-	set_newest(s, s->jump_interval, s->jump_number, 0);
 	s->has_jump = false;
-	return step;
+	if (is_later(s->jump_interval, s->jump_number, s->interval, s->number)) {
+		lose(s, s->jump_interval, s->jump_number, loss);
+		set_newest(s, s->jump_interval, s->jump_number, 0);
+		return SUCCESSION_LOST;
+	}
+	s->back_count++;
+	set_first(s, s->jump_interval, s->jump_number);
+	return SUCCESSION_BACK;
 }
 
 static enum succession_step take_near(struct succession *s, uint64_t interval, uint32_t number,
@@ -75,6 +81,7 @@ static enum succession_step take_near(struct succession *s, uint64_t interval, u
 	}
 	s->seen |= UINT64_C(1) << -later;
 	s->late_count++;
+	s->filled_count += is_later(interval, number, s->first_interval, s->first_number);
 	return SUCCESSION_LATE;
 }
 
@@ -86,7 +93,7 @@ enum succession_step succession_take(struct succession *s, uint64_t interval, ui
 	*loss = (struct succession_loss){ 0 };
 	s->frame_count++;
 	if (!s->has_newest) {
-		set_newest(s, interval, number, 0);
+		set_first(s, interval, number);
 		return SUCCESSION_NEXT;
 	}
 	later = distance(s->interval, s->number, interval, number, rate);
@@ -132,5 +139,5 @@ uint64_t succession_lost(const struct succession_loss *loss, uint32_t rate)
 
 uint64_t succession_missing(const struct succession *s, uint32_t rate)
 {
-	return work_out(s->lost_intervals, s->lost_frames, s->late_count, rate);
+	return work_out(s->lost_intervals, s->lost_frames, s->filled_count, rate);
 }

@@ -35,7 +35,10 @@ struct succession {
 	uint32_t number;
 	uint64_t seen; /* bit i: the frame i before the newest one was there */
 	bool has_newest;
-	bool has_jump; /* a frame far away that is not believed yet */
+	uint64_t first_interval; /* of the first one, or of the one the stream went back to */
+	uint32_t first_number;
+	uint64_t filled_count; /* of the late ones: not before that one */
+	bool has_jump;         /* a frame far away that is not believed yet */
 	uint64_t jump_interval;
 	uint32_t jump_number;
 	uint64_t lost_intervals; /* missing = lost_intervals * rate + lost_frames */

@@ -493,7 +493,10 @@ char *units_format_size(char *buf, uint64_t bytes)
 	return buf;
 }
 
-/* "1h30m": two neighbouring units, the second one rounded and left out when zero. */
+/*
+ * "1h30m": two neighbouring units, the second one rounded and left out when zero. A day begins when its hours and
+ * minutes round up to it, and not half an hour earlier.
+ */
 static void print_span(char *buf, uint64_t seconds)
 {
 	static const struct {
@@ -508,11 +511,12 @@ static void print_span(char *buf, uint64_t seconds)
 
 	for (int i = 0; i < 3; i++) {
 		unsigned large = spans[i].seconds, small = spans[i + 1].seconds;
+		unsigned finer = i < 2 ? spans[i + 2].seconds : small;
 		uint64_t rounded = divide_rounded(seconds, small) * small;
 		unsigned whole = (unsigned)(rounded / large),
 			 rest = (unsigned)(rounded % large / small);
 
-		if (!whole)
+		if (divide_rounded(seconds, finer) * finer < large)
 			continue;
 		if (rest)
 			snprintf(buf, UNITS_TEXT_LEN, "%u%c%02u%c", whole, spans[i].name, rest,

@@ -33,6 +33,6 @@ check() {
 }
 
 shopt -s nullglob
-files=({ringbuf,drivers,recorder,tools,tests}/*.[ch])
+files=({ringbuf,drivers,recorder,tools,tests,tests/fuzz}/*.[ch])
 [ ${#files[@]} -gt 0 ] || exit 0
 check "${files[@]}" && echo "layers: ${#files[@]} files, no include goes upward"

@@ -14,6 +14,7 @@ is_here() {
 	lib=*) pkg-config --exists "${1#lib=}" ;;
 	bin=*) command -v "${1#bin=}" ;;
 	header=*) printf '#include <%s>\n' "${1#header=}" | ${CC:-cc} -E -x c - ;;
+	clang=*) echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize="${1#clang=}" -x c -o /dev/null - ;;
 	*) echo "deps.sh: what is $1?" >&2; exit 64 ;;
 	esac >/dev/null 2>&1
 }

@@ -311,6 +311,24 @@ static void what_is_discarded_behind_the_end_is_no_gap(void **state)
 	recording_free(recording);
 }
 
+/* A journal with as many ends as gaps is read in the time of its length, and their sum is no number. */
+static void any_number_of_ends_and_discarded_gaps_is_read(void **state)
+{
+	enum { LINES = 2000 };
+	const char *journal = begin_raw();
+	struct recording *recording;
+
+	(void)state;
+	for (int i = 0; i < LINES; i++)
+		made_gap(journal, 2 * CHUNK, INT64_MAX - 2 * CHUNK, "discarded");
+	for (int i = 0; i < LINES; i++)
+		made_append(journal,
+			    "{\"type\":\"end\",\"stream_bytes\":10104,\"discarded_bytes\":74}\n");
+	recording = open_ok(made_path("d1/scan"));
+	assert_int_equal(recording_info(recording)->history->end_bytes, 10104);
+	recording_free(recording);
+}
+
 static void totals_that_are_not_there_are_not_missed(void **state)
 {
 	const char *journal = begin_raw();
@@ -429,6 +447,7 @@ int main(void)
 		CASE(holes_and_doubled_gaps_are_said),
 		CASE(an_end_line_that_contradicts_itself_is_said),
 		CASE(what_is_discarded_behind_the_end_is_no_gap),
+		CASE(any_number_of_ends_and_discarded_gaps_is_read),
 		CASE(totals_that_are_not_there_are_not_missed),
 		CASE(journals_are_told_apart),
 		CASE(a_file_that_is_open_for_writing_makes_it_busy),

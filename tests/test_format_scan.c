@@ -679,6 +679,45 @@ static void hostile_headers_do_no_harm(void **state)
 	}
 }
 
+/* A header at each place, and each goes on with the other thread's at the same time, for ever: the search has an end. */
+static void chains_that_lead_nowhere_are_given_up(void **state)
+{
+	enum { HEADER = 16, FRAME = 256 };
+	struct format_layout layout;
+	unsigned char *bytes = malloc(FORMAT_WINDOW_BYTES);
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t at = 0; at < FORMAT_WINDOW_BYTES; at += HEADER) {
+		put_word(bytes + at, UINT32_C(1) << 30 | 1); /* legacy */
+		put_word(bytes + at + 4, 0);
+		put_word(bytes + at + 8, FRAME / 8);
+		put_word(bytes + at + 12, UINT32_C(1) << 26 | (uint32_t)(at / FRAME % 2) << 16);
+	}
+	memset(bytes, 0xee, HEADER);
+	format_detect(bytes, FORMAT_WINDOW_BYTES, false, NOT_AFTER_S, &layout);
+	assert_int_equal(layout.format, FORMAT_UNKNOWN);
+	free(bytes);
+}
+
+/* In mid-stream, and the bytes end before the place where fill would show: nothing behind them is read. */
+static void a_header_at_the_end_of_the_bytes_is_not_read_beyond_them(void **state)
+{
+	enum { LEN = 101, FRAME = 8032 };
+	struct format_layout layout;
+	unsigned char *bytes = malloc(LEN); /* of exactly this length, for the address sanitizer */
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 0, LEN);
+	put_word(bytes + 1, 1);
+	put_word(bytes + 9, FRAME / 8);
+	put_word(bytes + 13, 1 << 26);
+	assert_int_equal(format_detect(bytes, LEN, true, NOT_AFTER_S, &layout), 0);
+	assert_int_equal(layout.format, FORMAT_UNKNOWN);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -700,6 +739,8 @@ int main(void)
 		cmocka_unit_test(tables_are_no_frames),
 		cmocka_unit_test(any_corruption_is_survived_and_each_byte_counted),
 		cmocka_unit_test(hostile_headers_do_no_harm),
+		cmocka_unit_test(chains_that_lead_nowhere_are_given_up),
+		cmocka_unit_test(a_header_at_the_end_of_the_bytes_is_not_read_beyond_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

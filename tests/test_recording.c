@@ -1057,6 +1057,22 @@ static void one_directory_is_a_plain_sequence(void **state)
 	recording_free(recording);
 }
 
+static void digits_may_follow_the_number_in_a_template(void **state)
+{
+	struct recording *recording;
+	char text[PATH_MAX];
+	const char *name_template = text;
+
+	(void)state;
+	made_make_dir(made_path("r0"));
+	made_write_samples(made_path("r0/t00020s"), 0, 100, 0);
+	made_write_samples(made_path("r0/t00120s"), 100, 50, 0);
+	snprintf(text, sizeof(text), "%s/t%%03d20s", made_path("r0"));
+	assert_int_equal(recording_open_round(&recording, 100, &name_template, 1), 0);
+	assert_int_equal(check_stream(recording, 0), 150);
+	recording_free(recording);
+}
+
 static void numbers_of_all_directories_together_are_understood(void **state)
 {
 	struct recording *recording;
@@ -1763,6 +1779,7 @@ int main(void)
 		CASE(what_is_not_there_is_said),
 		CASE(units_come_in_turn_and_a_short_last_one_is_fine),
 		CASE(one_directory_is_a_plain_sequence),
+		CASE(digits_may_follow_the_number_in_a_template),
 		CASE(numbers_of_all_directories_together_are_understood),
 		CASE(a_missing_file_leaves_its_units_open),
 		CASE(a_directory_that_ends_early_is_said),

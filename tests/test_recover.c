@@ -377,6 +377,28 @@ static void stretches_that_nobody_knows_of_become_gaps(void **state)
 	(void)gaps;
 }
 
+/* A clock line of the year 2318: what it says of the stream's length is not taken. */
+static void a_clock_beyond_all_time_is_not_believed(void **state)
+{
+	const char *journal = begin_raw(0, "scan.raw");
+	struct said said;
+	uint64_t gaps;
+	char *text, *end;
+
+	(void)state;
+	made_write_samples(made_path("d1/scan.raw"), 0, CHUNK, 0);
+	made_segment(journal, 0, "scan.raw", 0, 0, CHUNK);
+	made_append(journal,
+		    "{\"type\":\"clock\",\"stream_offset\":0,\"utc\":\"2026-11-30T08:15:00.0Z\",\"monotonic_ns\":9223372036854775807}\n");
+	recover_twice(made_path("d1/scan"), &said);
+	text = made_read(journal);
+	end = strstr(text, "\"type\":\"end\"");
+	assert_non_null(end);
+	assert_non_null(strstr(end, "\"utc\":\"20"));
+	free(text);
+	assert_int_equal(check_whole(made_path("d1/scan"), &gaps), CHUNK);
+}
+
 static void rescued_pieces_survive(void **state)
 {
 	const char *journal;
@@ -736,6 +758,7 @@ int main(void)
 		CASE(files_of_a_template_without_the_name_are_not_removed),
 		CASE(all_journals_become_the_longest_one_with_an_end),
 		CASE(stretches_that_nobody_knows_of_become_gaps),
+		CASE(a_clock_beyond_all_time_is_not_believed),
 		CASE(rescued_pieces_survive),
 		CASE(left_overs_of_the_second_copy_go_as_well),
 		CASE(without_one_target_nothing_is_cut_or_removed),

@@ -66,6 +66,35 @@ static void swapped_frames_are_late_and_not_missing(void **state)
 	assert_int_equal(s.late_count, 1);
 }
 
+/* A stream is begun in the middle of a swap: 9 was not missing, and doesn't make up for 11. */
+static void a_frame_from_before_the_first_fills_no_place(void **state)
+{
+	struct succession s = { 0 };
+
+	(void)state;
+	take(&s, 10);
+	assert_int_equal(take(&s, 9), SUCCESSION_LATE);
+	assert_int_equal(take(&s, 12), SUCCESSION_LOST);
+	assert_int_equal(s.late_count, 1);
+	assert_int_equal(succession_missing(&s, RATE), 1);
+	assert_int_equal(take(&s, 11), SUCCESSION_LATE);
+	assert_int_equal(succession_missing(&s, RATE), 0);
+}
+
+/* The same where the stream went back. */
+static void a_frame_from_before_the_place_it_went_back_to_fills_no_place(void **state)
+{
+	struct succession s = { 0 };
+
+	(void)state;
+	take(&s, 5000);
+	take(&s, 5002);
+	take(&s, 1005);
+	assert_int_equal(take(&s, 1006), SUCCESSION_BACK);
+	assert_int_equal(take(&s, 1004), SUCCESSION_LATE);
+	assert_int_equal(succession_missing(&s, RATE), 1);
+}
+
 static void one_wrong_time_is_a_stray(void **state)
 {
 	struct succession s = { 0 };
@@ -134,6 +163,8 @@ int main(void)
 		cmocka_unit_test(frames_in_order_miss_nothing),
 		cmocka_unit_test(each_kind_of_fault_is_counted_once),
 		cmocka_unit_test(swapped_frames_are_late_and_not_missing),
+		cmocka_unit_test(a_frame_from_before_the_first_fills_no_place),
+		cmocka_unit_test(a_frame_from_before_the_place_it_went_back_to_fills_no_place),
 		cmocka_unit_test(one_wrong_time_is_a_stray),
 		cmocka_unit_test(a_long_loss_and_a_step_back_are_believed_when_the_next_agrees),
 		cmocka_unit_test(the_rate_may_be_known_late),

@@ -314,6 +314,10 @@ static void people_read_short_texts(void **state)
 	assert_string_equal(units_format_time(text, 90000000000), "1m30s");
 	assert_string_equal(units_format_time(text, 5400000000000), "1h30m");
 	assert_string_equal(units_format_time(text, 3599600000000), "1h");
+	assert_string_equal(units_format_time(text, 3595000000000), "59m55s");
+	assert_string_equal(units_format_time(text, 84615000000000), "23h30m");
+	assert_string_equal(units_format_time(text, 86369000000000), "23h59m");
+	assert_string_equal(units_format_time(text, 86370000000000), "1d");
 	assert_string_equal(units_format_time(text, 183600000000000), "2d03h");
 	assert_string_equal(units_format_time(text, INT64_MAX), "106752d");
 	assert_string_equal(units_format_time(text, INT64_MIN), "-106752d");

@@ -14,9 +14,11 @@
 #include "drivers/vtp.h"
 #include "tools/format.h"
 
-#define CHAIN_AT_BEGIN 2        /* frames that are enough where the stream begins */
-#define CHAIN_STEPS 4           /* of time that are enough elsewhere */
-#define CHAIN_MAX 8192          /* frames of any threads to find them in */
+#define CHAIN_AT_BEGIN 2 /* frames that are enough where the stream begins */
+#define CHAIN_STEPS 4    /* of time that are enough elsewhere */
+#define CHAIN_MAX 8192   /* frames of any threads to find them in */
+#define CHAINS_MAX \
+	((size_t)1 << 24) /* frames of all chains that are tried: those of any honest stream are few */
 #define MIDSTREAM_BYTES_MIN 256 /* of a frame that is not at the begin */
 #define MIDSTREAM_BYTES_MAX 65536
 #define TIMED_FRAMES_MAX 8   /* to find the step of Mark4 in */
@@ -31,6 +33,7 @@ struct window {
 	size_t len;
 	bool is_whole;
 	int64_t not_after_s;
+	size_t *chains_left; /* of CHAINS_MAX */
 };
 
 /* Is there @bytes from @at on? */
@@ -117,11 +120,15 @@ static bool goes_on(const struct window *window, size_t at, const struct format_
 	struct format_frame frame, next;
 	int steps = 0;
 
-	if (!format_read_frame(layout, window->data + at, &frame) || frame.second == 0)
+	if (!has(window, at, layout->need_bytes) ||
+	    !format_read_frame(layout, window->data + at, &frame) || frame.second == 0)
 		return false;
 	for (int count = 0; count < CHAIN_MAX && steps < CHAIN_STEPS; count++) {
 		int step;
 
+		if (*window->chains_left == 0)
+			return false;
+		--*window->chains_left;
 		at += layout->stride_bytes;
 		if (!has(window, at, layout->need_bytes))
 			return window->is_whole && steps > 0;
@@ -394,8 +401,8 @@ static bool find_sim(const struct window *window, struct format_layout *layout)
 size_t format_detect(const unsigned char *data, size_t len, bool is_whole, int64_t not_after_s,
 		     struct format_layout *layout)
 {
-	const struct window window = { data, len, is_whole, not_after_s };
-	size_t at = 0;
+	size_t at = 0, chains_left = CHAINS_MAX;
+	const struct window window = { data, len, is_whole, not_after_s, &chains_left };
 
 	if (try_length(&window, 0, 0, layout) || try_length(&window, 0, VTP_BYTES, layout))
 		return 0;

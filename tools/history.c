@@ -30,6 +30,7 @@ struct reading {
 	struct lines lines;
 	void *tree; /* of struct history_file, by name and target */
 	struct history_file *last_file;
+	uint64_t discarded_bytes; /* of the gaps so far; POSITION_MAX stands for more, too */
 };
 
 static int fill_lines(struct lines *lines)
@@ -319,6 +320,10 @@ static int read_gap(struct reading *reading, const json_t *line)
 		return 0;
 	gap.cause = cause_of(get_text(line, "cause"));
 	gap.is_estimated = json_is_true(json_object_get(line, "estimated"));
+	if (gap.cause == HISTORY_DISCARDED)
+		reading->discarded_bytes = gap.bytes < POSITION_MAX - reading->discarded_bytes ?
+						   reading->discarded_bytes + gap.bytes :
+						   POSITION_MAX;
 	room = array_room(&history->gaps, history->gap_count, sizeof(*room));
 	if (!room)
 		return -ENOMEM;
@@ -357,22 +362,19 @@ static void read_event(struct history *history, const json_t *line)
 }
 
 /* Of what was discarded only what lies within the recording has gaps; the rest came behind it. */
-static uint64_t discarded_behind(const struct history *history, const json_t *end)
+static uint64_t discarded_behind(const struct reading *reading, const json_t *end)
 {
-	uint64_t bytes;
+	uint64_t bytes, within = reading->discarded_bytes;
 
 	if (!get_position(end, "discarded_bytes", &bytes))
 		return 0;
-	for (size_t i = 0; i < history->gap_count; i++)
-		if (history->gaps[i].cause == HISTORY_DISCARDED)
-			bytes -= history->gaps[i].bytes < bytes ? history->gaps[i].bytes : bytes;
-	return bytes;
+	return within < bytes ? bytes - within : 0;
 }
 
 static int read_end(struct reading *reading, json_t *line)
 {
 	struct history *history = reading->history;
-	uint64_t bytes, behind = discarded_behind(history, line);
+	uint64_t bytes, behind = discarded_behind(reading, line);
 
 	if (!get_position(line, "stream_bytes", &bytes))
 		return -EBADMSG;

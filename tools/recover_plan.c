@@ -120,7 +120,9 @@ static int64_t duration_ns(const struct tail *tail, uint64_t stream_bytes)
 	if (history->clock_count) {
 		int64_t last = history->clocks[history->clock_count - 1].monotonic_ns, clock_ns;
 
-		if (!__builtin_sub_overflow(last, start, &clock_ns) && clock_ns > ns)
+		/* a journal may say anything: the end's moment must be one */
+		if (!__builtin_sub_overflow(last, start, &clock_ns) && clock_ns > ns &&
+		    clock_ns < INT64_MAX - tail->start_utc_ns)
 			ns = clock_ns;
 	}
 	return ns;

@@ -73,24 +73,22 @@ int sequence_make(struct sequence *sequence, const char *name, unsigned min_digi
 
 bool sequence_match(const struct sequence *sequence, const char *file, uint64_t *number)
 {
-	size_t prefix_len = strlen(sequence->prefix);
+	size_t prefix_len = strlen(sequence->prefix), suffix_len = strlen(sequence->suffix);
+	size_t len = strlen(file), digits;
 	uint64_t value = 0;
-	unsigned digits = 0;
 
-	if (strncmp(file, sequence->prefix, prefix_len) != 0)
+	if (len < prefix_len + suffix_len || strncmp(file, sequence->prefix, prefix_len) != 0 ||
+	    strcmp(file + len - suffix_len, sequence->suffix) != 0)
 		return false;
-	file += prefix_len;
-	if (sequence->has_number) {
-		for (; is_digit(*file); file++, digits++) {
-			if (digits == sequence->max_digits)
-				return false;
-			value = value * 10 + (uint64_t)(*file - '0');
-		}
-		if (digits < sequence->min_digits)
+	/* by its length: what follows the number may begin with digits, too */
+	digits = len - prefix_len - suffix_len;
+	if (digits < sequence->min_digits || digits > sequence->max_digits)
+		return false;
+	for (size_t i = 0; i < digits; i++) {
+		if (!is_digit(file[prefix_len + i]))
 			return false;
+		value = value * 10 + (uint64_t)(file[prefix_len + i] - '0');
 	}
-	if (strcmp(file, sequence->suffix) != 0)
-		return false;
 	*number = value;
 	return true;
 }
