@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "drivers/board.h"
+#include "drivers/fake.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
 
@@ -297,9 +298,8 @@ int vsib_open_board(struct source *source, const struct source_config *config,
 
 static int vsib_open(struct source *source, const struct source_config *config)
 {
-	bool is_fake = !strcmp(source->path, "fake") || !strncmp(source->path, "fake:", 5);
-
-	return vsib_open_board(source, config, is_fake ? &board_fake : &board_kernel);
+	return vsib_open_board(source, config,
+			       fake_is_meant(source->path) ? &board_fake : &board_kernel);
 }
 
 /* An adopted descriptor stays open behind us, so closing alone wouldn't stop the board. */
