@@ -85,6 +85,7 @@ struct source {
 	uint64_t rate_bps; /* rate of the stream when known (given or from mode and clock); 0 = unknown */
 	bool can_wait; /* true: never loses when it is read late (file, FIFO, sim without rate) */
 	bool is_paced_by_us; /* true: -r paces it (sim, file); false: -r is only a check */
+	bool checks_clock; /* true: compares bytes with the clock itself; false: whoever reads may */
 	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
 	dev_t device;        /* st_rdev of a character device, else 0: finds its NUMA node */

@@ -190,6 +190,7 @@ static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps
 				(unsigned long long)by_clock, (unsigned long long)given_bps);
 	}
 	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
+	source->checks_clock = true;
 	if (!vsib->clocked_bps)
 		source_note(source,
 			    "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
