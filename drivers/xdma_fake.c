@@ -9,7 +9,7 @@
  *
  * The path is a list of settings, "fake:rate=64M:fifo=1M":
  *
- *   rate=RATE      of the stream, 512 Mbit/s; it flows from the opening on
+ *   rate=RATE      of the stream, 512 Mbit/s; it flows from the first read() on
  *   seed=N         of the pattern
  *   align=N        what addresses and lengths must be multiples of, and what the driver tells, 64
  *   fifo=SIZE      the device's FIFO, 16M; it keeps the latest that fits
@@ -45,7 +45,7 @@ struct fake {
 	uint64_t pause_at;
 
 	bool ends_at_packets;
-	int64_t first_ns;  /* when the stream began to flow */
+	int64_t first_ns;  /* when the stream began to flow; FAKE_NEVER = not yet */
 	uint64_t position; /* stream offset of the next byte */
 };
 
@@ -101,6 +101,7 @@ static int xdma_open(const char *path, int flags, void **node)
 		.expired_error = ETIMEDOUT,
 		.timeout_ns = 10 * UNITS_NS_PER_S,
 		.ends_at_packets = flags & O_TRUNC,
+		.first_ns = FAKE_NEVER,
 	};
 	fake_clock_init(&fake->clock);
 	ret = take_settings(fake, path);
@@ -110,7 +111,6 @@ static int xdma_open(const char *path, int flags, void **node)
 		free(fake);
 		return ret;
 	}
-	fake->first_ns = fake_monotonic_ns(&fake->clock);
 	*node = fake;
 	return 0;
 }
@@ -193,11 +193,14 @@ static ssize_t give(struct fake *fake, void *buf, uint64_t end)
 static ssize_t xdma_read(void *node, void *buf, size_t len)
 {
 	struct fake *fake = node;
-	uint64_t come = produced_bytes(fake), end;
+	uint64_t come, end;
 	int ret;
 
 	if ((uintptr_t)buf % fake->align || len % fake->align || !len || len > READ_MAX_BYTES)
 		return -EINVAL;
+	if (fake->first_ns == FAKE_NEVER)
+		fake->first_ns = fake_monotonic_ns(&fake->clock);
+	come = produced_bytes(fake);
 	if (come > fake->position + fake->fifo_bytes)
 		fake->position = come - fake->fifo_bytes;
 	if (fake->error && fake->position >= fake->error_at)

@@ -45,8 +45,8 @@ refused() {
 	empty "$RIG/one"
 }
 
-# ---- LitePCIe. Half this ring takes a second and more to fill: only the loss that was planned occurs.
-litepcie=dev:fake:rate=80:buffers=4096
+# ---- LitePCIe. Half this ring takes three seconds to fill: only the loss that was planned occurs.
+litepcie=dev:fake:rate=40:buffers=4096
 recorded 0 2000000 $litepcie,type=litepcie -n 2000000
 is gap_count 0
 is source.device_ring_bytes 16777216
@@ -61,9 +61,9 @@ for at in 0:8192 8192:40960 1048576:819200 1998848:2801664; do
 done
 
 # lost before the ring, where no counter tells: bytes against the clock
-record 1 -s $litepcie,type=litepcie -r 160 -d 1500ms -o null: "${small[@]}"
+record 1 -s $litepcie,type=litepcie -r 80 -d 1500ms -o null: "${small[@]}"
 is gap_count 0
-is_more source.missing_bytes 5000000
+is_more source.missing_bytes 2500000
 said 'came at .* % of the rate given: about [0-9]* bytes are missing by the clock'
 
 # stopped by the operator: what the ring still had belongs to the stream
@@ -84,7 +84,7 @@ gathered_sim "$(value stream_bytes)" stopped "$RIG/one"
 rm -rf "$RIG"/one/*
 
 # ---- XDMA: packets that make every memory address odd, a stream that pauses, one without packets
-xdma=dev:fake:rate=400:fifo=64M
+xdma=dev:fake:rate=400:fifo=1G
 recorded 0 3000000 $xdma:packet=8032,type=xdma,eop -n 3000000
 recorded 0 3000001 $xdma:packet=5032,type=xdma,eop=1 -n 3000001 --block 12Ki
 recorded 0 3000000 $xdma:timeout=100ms:pause=300ms@1000000,type=xdma -n 3000000
