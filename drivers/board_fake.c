@@ -31,127 +31,82 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "drivers/fake.h"
 #include "drivers/sim.h"
 #include "drivers/units.h"
 
 #define DEFAULT_CLOCK_HZ UINT64_C(32000000)
 #define DEFAULT_RING_BYTES UINT64_C(144000000)
 #define DEFAULT_DESCRS UINT64_C(1000)
-#define VIRTUAL_MONOTONIC_NS (1000 * UNITS_NS_PER_S)
-#define VIRTUAL_REALTIME_NS (1790000000 * UNITS_NS_PER_S)
-#define NEVER INT64_MAX
 
 struct fake {
 	/* settings */
 	uint64_t clock_hz, ring_bytes, descrs, seed, read_max;
-	uint64_t knows_size, is_virtual, reports_done;
+	uint64_t knows_size, reports_done;
 	uint64_t error, error_at;
 	uint64_t slip_bytes, slip_at;
-	int64_t stop_ns; /* after the first sample; NEVER */
+	int64_t stop_ns; /* after the first sample; FAKE_NEVER */
 	int64_t pps_ns;
 
-	/* time; virtual only */
-	int64_t monotonic_ns, realtime_ns;
+	struct fake_clock clock;
 
 	/* what the board does */
 	uint32_t command;
-	int64_t first_ns;    /* monotonic moment of the first sample; NEVER = not running */
-	int64_t halted_ns;   /* DMA ended then; NEVER = it goes on */
+	int64_t first_ns;    /* monotonic moment of the first sample; FAKE_NEVER = not running */
+	int64_t halted_ns;   /* DMA ended then; FAKE_NEVER = it goes on */
 	uint64_t read_bytes; /* read() gave so many */
 };
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static int take_pair(char *value, uint64_t *what, uint64_t *where,
-		     int (*parse_what)(const char *, uint64_t *))
+static int take_settings(struct fake *fake, const char *path)
 {
-	char *at = strchr(value, '@');
-
-	if (!at)
-		return -EINVAL;
-	*at = '\0';
-	return parse_what(value, what) || units_parse_bytes(at + 1, where) ? -EINVAL : 0;
-}
-
-static int take_setting(struct fake *fake, const char *key, char *value)
-{
-	const struct {
-		const char *key;
-		int (*parse)(const char *text, uint64_t *number);
-		uint64_t *number;
-	} numbers[] = {
-		{ "clock", units_parse_frequency, &fake->clock_hz },
-		{ "ring", units_parse_bytes, &fake->ring_bytes },
-		{ "descrs", units_parse_count, &fake->descrs },
-		{ "size", units_parse_count, &fake->knows_size },
-		{ "seed", units_parse_count, &fake->seed },
-		{ "read", units_parse_bytes, &fake->read_max },
-		{ "done", units_parse_count, &fake->reports_done },
-		{ "virtual", units_parse_count, &fake->is_virtual },
+	const struct fake_setting list[] = {
+		{ .key = "clock", .parse = units_parse_frequency, .number = &fake->clock_hz },
+		{ .key = "ring", .parse = units_parse_bytes, .number = &fake->ring_bytes },
+		{ .key = "descrs", .parse = units_parse_count, .number = &fake->descrs },
+		{ .key = "size", .parse = units_parse_count, .number = &fake->knows_size },
+		{ .key = "seed", .parse = units_parse_count, .number = &fake->seed },
+		{ .key = "read", .parse = units_parse_bytes, .number = &fake->read_max },
+		{ .key = "done", .parse = units_parse_count, .number = &fake->reports_done },
+		{ .key = "virtual", .parse = units_parse_count, .number = &fake->clock.is_virtual },
+		{ "error", units_parse_count, &fake->error, &fake->error_at, NULL },
+		{ "slip", units_parse_bytes, &fake->slip_bytes, &fake->slip_at, NULL },
+		{ .key = "stop", .time_ns = &fake->stop_ns },
+		{ .key = "pps", .time_ns = &fake->pps_ns },
+		{ .key = "now", .time_ns = &fake->clock.realtime_ns },
+		{ .key = NULL },
 	};
+	int ret = fake_take_settings(path, list);
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!strcmp(key, numbers[i].key))
-			return numbers[i].parse(value, numbers[i].number);
-	if (!strcmp(key, "error"))
-		return take_pair(value, &fake->error, &fake->error_at, units_parse_count);
-	if (!strcmp(key, "slip"))
-		return take_pair(value, &fake->slip_bytes, &fake->slip_at, units_parse_bytes);
-	if (!strcmp(key, "stop"))
-		return units_parse_time(value, &fake->stop_ns);
-	if (!strcmp(key, "pps"))
-		return units_parse_time(value, &fake->pps_ns);
-	if (!strcmp(key, "now"))
-		return units_parse_time(value, &fake->realtime_ns);
-	return -EINVAL;
-}
-
-static int take_settings(struct fake *fake, char *text)
-{
-	char *rest = NULL;
-
-	for (char *item = strtok_r(text, ":", &rest); item; item = strtok_r(NULL, ":", &rest)) {
-		char *equals = strchr(item, '=');
-
-		if (!equals && !strcmp(item, "fake"))
-			continue;
-		if (!equals)
-			return -EINVAL;
-		*equals = '\0';
-		if (take_setting(fake, item, equals + 1))
-			return -EINVAL;
-	}
+	if (ret)
+		return ret;
 	if (!fake->descrs || !fake->ring_bytes || fake->ring_bytes % fake->descrs || !fake->read_max)
 		return -EINVAL;
 	return 0;
 }
 
-static int fake_open(const char *path, void **board)
+static int board_open(const char *path, void **board)
 {
 	struct fake *fake = calloc(1, sizeof(*fake));
-	char *text = strdup(path);
-	int ret = -ENOMEM;
+	int ret;
 
-	if (fake && text) {
-		*fake = (struct fake){
-			.clock_hz = DEFAULT_CLOCK_HZ,
-			.ring_bytes = DEFAULT_RING_BYTES,
-			.descrs = DEFAULT_DESCRS,
-			.read_max = UINT64_MAX,
-			.knows_size = 1,
-			.reports_done = 1,
-			.stop_ns = NEVER,
-			.first_ns = NEVER,
-			.halted_ns = NEVER,
-			.monotonic_ns = VIRTUAL_MONOTONIC_NS,
-			.realtime_ns = VIRTUAL_REALTIME_NS,
-		};
-		ret = take_settings(fake, text);
-	}
-	free(text);
+	if (!fake)
+		return -ENOMEM;
+	*fake = (struct fake){
+		.clock_hz = DEFAULT_CLOCK_HZ,
+		.ring_bytes = DEFAULT_RING_BYTES,
+		.descrs = DEFAULT_DESCRS,
+		.read_max = UINT64_MAX,
+		.knows_size = 1,
+		.reports_done = 1,
+		.stop_ns = FAKE_NEVER,
+		.first_ns = FAKE_NEVER,
+		.halted_ns = FAKE_NEVER,
+	};
+	fake_clock_init(&fake->clock);
+	ret = take_settings(fake, path);
 	if (ret) {
 		free(fake);
 		return ret;
@@ -160,47 +115,34 @@ static int fake_open(const char *path, void **board)
 	return 0;
 }
 
-static int fake_adopt(int fd, void **board)
+static int board_adopt(int fd, void **board)
 {
 	(void)fd;
 	(void)board;
 	return -ENOTTY;
 }
 
-static void fake_close(void *board)
+static void board_close(void *board)
 {
 	free(board);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void fake_wait(void *board, int64_t ns)
+static void board_wait(void *board, int64_t ns)
 {
-	struct fake *fake = board;
-	struct timespec span = { ns / UNITS_NS_PER_S, ns % UNITS_NS_PER_S };
-
-	if (ns <= 0)
-		return;
-	if (!fake->is_virtual) {
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
-		return;
-	}
-	fake->monotonic_ns += ns;
-	fake->realtime_ns += ns;
+	/* a signal ends it early: the caller looks again */
+	fake_wait(&((struct fake *)board)->clock, ns);
 }
 
-static int64_t fake_monotonic_ns(void *board)
+static int64_t board_monotonic_ns(void *board)
 {
-	struct fake *fake = board;
-
-	return fake->is_virtual ? fake->monotonic_ns : units_monotonic_ns();
+	return fake_monotonic_ns(&((struct fake *)board)->clock);
 }
 
-static int64_t fake_realtime_ns(void *board)
+static int64_t board_realtime_ns(void *board)
 {
-	struct fake *fake = board;
-
-	return fake->is_virtual ? fake->realtime_ns : units_realtime_ns();
+	return fake_realtime_ns(&((struct fake *)board)->clock);
 }
 
 /* ---- the board ------------------------------------------------------------------------------- */
@@ -220,10 +162,10 @@ static uint64_t divisor(const struct fake *fake)
 /* Bytes that the DMA has put into the ring since the first sample, missing ones not counted. */
 static uint64_t produced_bytes(struct fake *fake)
 {
-	int64_t now = fake_monotonic_ns(fake), ns;
+	int64_t now = fake_monotonic_ns(&fake->clock), ns;
 	uint64_t bytes;
 
-	if (fake->first_ns == NEVER)
+	if (fake->first_ns == FAKE_NEVER)
 		return 0;
 	ns = (now < fake->halted_ns ? now : fake->halted_ns) - fake->first_ns;
 	if (ns > fake->stop_ns)
@@ -245,17 +187,17 @@ static uint64_t visible_bytes(struct fake *fake)
 
 static void run(struct fake *fake)
 {
-	int64_t now = fake_realtime_ns(fake);
+	int64_t now = fake_realtime_ns(&fake->clock);
 	int64_t since_pps = (now - fake->pps_ns) % UNITS_NS_PER_S;
 
-	fake->first_ns = fake_monotonic_ns(fake) + UNITS_NS_PER_S - since_pps;
-	fake->halted_ns = NEVER;
+	fake->first_ns = fake_monotonic_ns(&fake->clock) + UNITS_NS_PER_S - since_pps;
+	fake->halted_ns = FAKE_NEVER;
 	fake->read_bytes = 0;
 }
 
 static void halt(struct fake *fake)
 {
-	int64_t now = fake_monotonic_ns(fake);
+	int64_t now = fake_monotonic_ns(&fake->clock);
 
 	if (now < fake->halted_ns)
 		fake->halted_ns = now;
@@ -268,19 +210,20 @@ static void halt_at_descriptor(struct fake *fake)
 	uint64_t end = (produced_bytes(fake) / lump + 1) * lump;
 	uint64_t clocked_bps = sample_bits(fake) * fake->clock_hz;
 
-	if (fake->first_ns != NEVER && fake->halted_ns == NEVER)
+	if (fake->first_ns != FAKE_NEVER && fake->halted_ns == FAKE_NEVER)
 		fake->halted_ns = fake->first_ns + units_time_for(end * divisor(fake), clocked_bps);
 }
 
 static bool is_done(struct fake *fake)
 {
-	bool has_clock = fake->stop_ns == NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
+	bool has_clock =
+		fake->stop_ns == FAKE_NEVER || fake->halted_ns - fake->first_ns <= fake->stop_ns;
 
-	return fake->reports_done && has_clock && fake->halted_ns <= fake_monotonic_ns(fake);
+	return fake->reports_done && has_clock && fake->halted_ns <= fake_monotonic_ns(&fake->clock);
 }
 
-static int fake_control(void *board, enum board_request request, unsigned long value,
-			unsigned long *result)
+static int board_control(void *board, enum board_request request, unsigned long value,
+			 unsigned long *result)
 {
 	struct fake *fake = board;
 
@@ -307,7 +250,7 @@ static int fake_control(void *board, enum board_request request, unsigned long v
 			  fake->ring_bytes;
 		return 0;
 	case BOARD_RESET_DMA:
-		fake->first_ns = NEVER;
+		fake->first_ns = FAKE_NEVER;
 		return 0;
 	case BOARD_DELAYED_STOP_DMA:
 		halt_at_descriptor(fake);
@@ -356,7 +299,7 @@ static void fill_slipped(const struct fake *fake, unsigned char *out, size_t len
 		fill(fake, out + before, len - before, offset + before + fake->slip_bytes);
 }
 
-static ssize_t fake_read(void *board, void *buf, size_t len)
+static ssize_t board_read(void *board, void *buf, size_t len)
 {
 	struct fake *fake = board;
 	uint64_t visible = visible_bytes(fake);
@@ -380,12 +323,12 @@ static ssize_t fake_read(void *board, void *buf, size_t len)
 }
 
 const struct board_ops board_fake = {
-	.open = fake_open,
-	.adopt = fake_adopt,
-	.read = fake_read,
-	.control = fake_control,
-	.wait = fake_wait,
-	.monotonic_ns = fake_monotonic_ns,
-	.realtime_ns = fake_realtime_ns,
-	.close = fake_close,
+	.open = board_open,
+	.adopt = board_adopt,
+	.read = board_read,
+	.control = board_control,
+	.wait = board_wait,
+	.monotonic_ns = board_monotonic_ns,
+	.realtime_ns = board_realtime_ns,
+	.close = board_close,
 };

@@ -2,24 +2,33 @@
 /*
  * dev.c - `dev:PATH`, a character device or a FIFO
  *
- *   type=plain     what the device is; plain: read() gives data, 0 is the end
+ *   type=plain|xdma|litepcie    what the device is; plain: read() gives data, 0 is the end
+ *
+ * Without it the type is that of the device's kernel driver. The other types have files of their
+ * own; this one finds the type, and is plain itself.
  *
  * Three ways to wait. A FIFO and a device that can be polled are opened with O_NONBLOCK and polled
  * when they have nothing. A device that cannot be polled is read blocking, as the kernel wants it;
  * only a signal gets the reader out of such a read() before its data come.
  */
-#include "drivers/source.h"
+#include "drivers/dev.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "drivers/fake.h"
 #include "drivers/pace.h"
+#include "drivers/source.h"
 #include "drivers/units.h"
 
 #define PIPE_BYTES (1 << 20)
@@ -76,19 +85,6 @@ static int check_kind(struct source *source, const struct stat *status)
 			   "%s is no character device or FIFO; use file: for a file", path);
 }
 
-static int take_details(struct source *source)
-{
-	char buf[SOURCE_DETAIL_LEN];
-	struct source_detail detail;
-	const char *cursor = NULL;
-
-	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail))
-		if (strcmp(detail.value, "plain"))
-			return source_fail(source, EINVAL, "unknown type \"%s\"; dev: knows plain",
-					   detail.value);
-	return 0;
-}
-
 static int open_node(struct source *source, struct dev *dev)
 {
 	struct stat status;
@@ -111,7 +107,7 @@ static int open_node(struct source *source, struct dev *dev)
 	return 0;
 }
 
-static int dev_open(struct source *source, const struct source_config *config)
+static int plain_open(struct source *source, const struct source_config *config)
 {
 	struct dev *dev = calloc(1, sizeof(*dev));
 	int ret;
@@ -121,9 +117,7 @@ static int dev_open(struct source *source, const struct source_config *config)
 	dev->fd = -1;
 	dev->wanted_start_utc_ns = config->start_utc_ns;
 	source->state = dev;
-	ret = take_details(source);
-	if (!ret)
-		ret = open_node(source, dev);
+	ret = open_node(source, dev);
 	if (ret)
 		return ret;
 	source->rate_bps = config->rate_bps;
@@ -143,7 +137,7 @@ static int dev_open(struct source *source, const struct source_config *config)
 	return 0;
 }
 
-static void dev_close(struct source *source)
+static void plain_close(struct source *source)
 {
 	struct dev *dev = source->state;
 
@@ -152,17 +146,17 @@ static void dev_close(struct source *source)
 	free(dev);
 }
 
-/*
- * What the device kept before the wanted moment is read all the same: only it knows how old
- * that is.
- */
-static int dev_start(struct source *source)
+int dev_begin(struct source *source, int64_t wanted_utc_ns)
 {
-	struct dev *dev = source->state;
 	struct pace pace;
 
 	pace_init(&pace, source);
-	return pace_begin(&pace, source, dev->wanted_start_utc_ns);
+	return pace_begin(&pace, source, wanted_utc_ns);
+}
+
+static int plain_start(struct source *source)
+{
+	return dev_begin(source, ((struct dev *)source->state)->wanted_start_utc_ns);
 }
 
 /*
@@ -191,8 +185,8 @@ static int wait_for_data(struct source *source, struct dev *dev, int64_t deadlin
 	return 0;
 }
 
-static ssize_t dev_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
-			struct source_mark *mark)
+static ssize_t plain_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
+			  struct source_mark *mark)
 {
 	struct dev *dev = source->state;
 
@@ -224,13 +218,159 @@ static ssize_t dev_read(struct source *source, void *buf, size_t len, int64_t de
 	}
 }
 
+static const struct source_ops source_plain = {
+	.prefix = "dev:",
+	.takes_path = true,
+	.open = plain_open,
+	.start = plain_start,
+	.read = plain_read,
+	.close = plain_close,
+};
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+struct type {
+	const char *name;
+	const struct source_ops *ops;
+};
+
+static const struct type types[] = {
+	{ "plain", &source_plain },
+	{ "xdma", &source_xdma },
+	{ "litepcie", &source_litepcie },
+};
+
+#define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
+
+static const struct type *find_type(const char *name)
+{
+	for (size_t i = 0; i < TYPE_COUNT; i++)
+		if (!strcmp(name, types[i].name))
+			return &types[i];
+	return NULL;
+}
+
+static int refuse_type(struct source *source, const char *name)
+{
+	char known[64] = "";
+
+	for (size_t i = 0; i < TYPE_COUNT; i++) {
+		size_t used = strlen(known);
+
+		snprintf(known + used, sizeof(known) - used, " %s", types[i].name);
+	}
+	return source_fail(source, EINVAL, "unknown type \"%s\"; dev: knows%s", name, known);
+}
+
+/* The last part of what a link in sysfs points to; "" when there is none. */
+static void read_link(const char *link, char *name, size_t size)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(link, target, sizeof(target) - 1);
+
+	target[len > 0 ? len : 0] = '\0';
+	snprintf(name, size, "%s", basename(target));
+}
+
+const char *dev_guess_type(const char *sys, dev_t device, const char *path, char *reason, size_t size)
+{
+	/* where a driver has nodes of several kinds only the name tells */
+	static const struct {
+		const char *driver, *name, *type;
+	} rules[] = {
+		{ NULL, "xdma*_c2h_*", "xdma" },
+		{ "litepcie", "litepcie*", "litepcie" },
+		{ "m2sdr", "m2sdr*", "litepcie" },
+	};
+	char link[PATH_MAX], name[NAME_MAX + 1], driver[NAME_MAX + 1];
+
+	snprintf(link, sizeof(link), "%s/dev/char/%u:%u", sys, major(device), minor(device));
+	read_link(link, name, sizeof(name));
+	if (!name[0])
+		snprintf(name, sizeof(name), "%s", basename(path));
+	snprintf(link, sizeof(link), "%s/dev/char/%u:%u/device/driver", sys, major(device),
+		 minor(device));
+	read_link(link, driver, sizeof(driver));
+	reason[0] = '\0';
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (rules[i].driver && !strcmp(driver, rules[i].driver))
+			snprintf(reason, size, "its driver is %s", driver);
+		else if (!fnmatch(rules[i].name, name, 0))
+			snprintf(reason, size, "its name is %s", name);
+		else
+			continue;
+		return rules[i].type;
+	}
+	return "plain";
+}
+
+static const struct type *guess_type(struct source *source)
+{
+	char reason[NAME_MAX + 20];
+	struct stat status;
+	const char *name;
+
+	if (stat(source->path, &status) || !S_ISCHR(status.st_mode))
+		return find_type("plain");
+	name = dev_guess_type("/sys", status.st_rdev, source->path, reason, sizeof(reason));
+	if (reason[0])
+		source_note(source, "taken for type=%s: %s (give type= for another)", name, reason);
+	return find_type(name);
+}
+
+/* A type of its own stands on a character device; the stand-ins' paths are no files. */
+static int check_node(struct source *source, const struct type *type)
+{
+	struct stat status;
+	int ret;
+
+	if (fake_is_meant(source->path))
+		return 0;
+	if (stat(source->path, &status))
+		return source_fail(source, errno, "cannot open: %s", strerror(errno));
+	ret = check_kind(source, &status);
+	if (!ret && !S_ISCHR(status.st_mode))
+		ret = source_fail(source, EINVAL, "%s is a FIFO, and type=%s is for a device",
+				  source->path, type->name);
+	source->device = status.st_rdev;
+	return ret;
+}
+
+/* From here on the source is its type's. */
+static int dev_open(struct source *source, const struct source_config *config)
+{
+	char buf[SOURCE_DETAIL_LEN];
+	const struct type *type = NULL;
+	struct source_detail detail;
+	const char *cursor = NULL;
+	bool has_eop = false;
+	int ret = 0;
+
+	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail)) {
+		has_eop |= !strcmp(detail.key, "eop");
+		if (strcmp(detail.key, "type"))
+			continue;
+		type = find_type(detail.value);
+		if (!type)
+			return refuse_type(source, detail.value);
+	}
+	if (!type)
+		type = guess_type(source);
+	if (has_eop && type->ops != &source_xdma)
+		return source_fail(source, EINVAL, "eop goes with type=xdma, and this is type=%s",
+				   type->name);
+	if (type->ops != &source_plain)
+		ret = check_node(source, type);
+	if (ret)
+		return ret;
+	source->ops = type->ops;
+	return type->ops->open(source, config);
+}
+
 const struct source_ops source_dev = {
 	.prefix = "dev:",
-	.summary = "dev:PATH[,type=plain]  a character device or a FIFO",
-	.keys = "type",
+	.summary = "dev:PATH[,type=plain|xdma|litepcie,eop]  a character device or a FIFO",
+	.keys = "type eop",
 	.takes_path = true,
 	.open = dev_open,
-	.start = dev_start,
-	.read = dev_read,
-	.close = dev_close,
 };

@@ -128,6 +128,7 @@ struct source {
 	bool has_packets;    /* stats.packets are counted */
 	bool has_capture;    /* stats.capture is counted */
 	bool is_paced_by_us; /* true: -r paces it (sim, file); false: -r is only a check */
+	bool checks_clock; /* true: compares bytes with the clock itself; false: whoever reads may */
 	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
 	dev_t device;        /* st_rdev of a character device, else 0: finds its NUMA node */

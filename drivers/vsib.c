@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "drivers/board.h"
+#include "drivers/fake.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
 
@@ -189,6 +190,7 @@ static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps
 				(unsigned long long)by_clock, (unsigned long long)given_bps);
 	}
 	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
+	source->checks_clock = true;
 	if (!vsib->clocked_bps)
 		source_note(source,
 			    "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
@@ -297,9 +299,8 @@ int vsib_open_board(struct source *source, const struct source_config *config,
 
 static int vsib_open(struct source *source, const struct source_config *config)
 {
-	bool is_fake = !strcmp(source->path, "fake") || !strncmp(source->path, "fake:", 5);
-
-	return vsib_open_board(source, config, is_fake ? &board_fake : &board_kernel);
+	return vsib_open_board(source, config,
+			       fake_is_meant(source->path) ? &board_fake : &board_kernel);
 }
 
 /* An adopted descriptor stays open behind us, so closing alone wouldn't stop the board. */

@@ -264,7 +264,7 @@ static void check_rate(struct reader *r, int64_t now)
 			      "%s comes at %.2f %% of the rate given: is the rate, clock or mode right? Losses can't be told by a wrong one",
 			      source->name, (double)r->position * 100 / (double)expected);
 	}
-	if (account_get(&source->stats.device_ring_bytes) > 0)
+	if (source->checks_clock)
 		return;
 	if (r->position + tolerance >= expected) {
 		atomic_store_explicit(&session->missing_bytes, 0, memory_order_relaxed);

@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "drivers/dev.h"
 #include "drivers/sim.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
@@ -335,8 +337,12 @@ static void what_is_no_device_is_refused_in_words(void **state)
 	refuse("dev:/", EISDIR, "use file:");
 	refuse("dev:/etc/passwd", EINVAL, "use file:/etc/passwd");
 	refuse("dev:/not/there", ENOENT, "No such file");
-	refuse("dev:/dev/zero,type=tape", EINVAL, "unknown type \"tape\"; dev: knows plain");
-	refuse("dev:/dev/zero,rate=5", EINVAL, "unknown detail \"rate\"; dev: knows type");
+	refuse("dev:/dev/zero,type=tape", EINVAL,
+	       "unknown type \"tape\"; dev: knows plain xdma litepcie");
+	refuse("dev:/dev/zero,rate=5", EINVAL, "unknown detail \"rate\"; dev: knows type eop");
+	refuse("dev:/dev/zero,eop", EINVAL, "eop goes with type=xdma, and this is type=plain");
+	refuse("dev:/,type=xdma", EISDIR, "use file:");
+	refuse("dev:/not/there,type=litepcie", ENOENT, "No such file");
 	snprintf(name, sizeof(name), "%s/block", folder);
 	if (mknod(name, S_IFBLK | 0600, 0)) {
 		print_message("cannot make a block device node: that part is left out\n");
@@ -345,6 +351,100 @@ static void what_is_no_device_is_refused_in_words(void **state)
 	snprintf(name, sizeof(name), "dev:%s/block", folder);
 	refuse(name, EINVAL, "block device");
 	unlink(name + strlen("dev:"));
+}
+
+static void a_fifo_has_no_other_type(void **state)
+{
+	char name[128];
+
+	(void)state;
+	snprintf(name, sizeof(name), "dev:%s,type=xdma", fifo);
+	refuse(name, EINVAL, "is a FIFO");
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static char made[64]; /* a sysfs of our own */
+
+/* A device 99:@number called @name, with @driver; NULL = sysfs doesn't say. */
+static void make_device(unsigned number, const char *name, const char *driver)
+{
+	char path[256], target[128];
+
+	snprintf(path, sizeof(path), "%s/%s", made, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/%s/device", made, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/%s/device/driver", made, name);
+	snprintf(target, sizeof(target), "../../../bus/pci/drivers/%s", driver ? driver : "");
+	if (driver)
+		assert_int_equal(symlink(target, path), 0);
+	snprintf(path, sizeof(path), "%s/dev/char/99:%u", made, number);
+	snprintf(target, sizeof(target), "../../%s", name);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+static void the_type_is_the_drivers_or_the_names(void **state)
+{
+	static const struct {
+		const char *name, *driver, *path, *type, *reason;
+	} list[] = {
+		{ "xdma0_c2h_0", "xdma", "/dev/sampler", "xdma", "its name is xdma0_c2h_0" },
+		{ "xdma0_control", "xdma", "/dev/xdma0_control", "plain", "" },
+		{ "xdma0_h2c_0", "xdma", "/dev/xdma0_h2c_0", "plain", "" },
+		{ "litepcie0", "litepcie", "/dev/x", "litepcie", "its driver is litepcie" },
+		{ "radio", "m2sdr", "/dev/x", "litepcie", "its driver is m2sdr" },
+		{ "m2sdr1", NULL, "/dev/x", "litepcie", "its name is m2sdr1" },
+		{ "zero", NULL, "/tmp/litepcie0", "plain", "" },
+		/* sysfs doesn't know it */
+		{ NULL, NULL, "/dev/xdma1_c2h_3", "xdma", "its name is xdma1_c2h_3" },
+		{ NULL, NULL, "/dev/litepcie2", "litepcie", "its name is litepcie2" },
+		{ NULL, NULL, "/dev/litepcie0/other", "plain", "" },
+	};
+	char path[128], reason[300];
+
+	(void)state;
+	snprintf(made, sizeof(made), "%s/sys", folder);
+	snprintf(path, sizeof(path), "mkdir -p %s/dev/char", made);
+	assert_int_equal(system(path), 0);
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (list[i].name)
+			make_device((unsigned)i, list[i].name, list[i].driver);
+		assert_string_equal(dev_guess_type(made, makedev(99, (unsigned)i), list[i].path,
+						   reason, sizeof(reason)),
+				    list[i].type);
+		assert_string_equal(reason, list[i].reason);
+	}
+	snprintf(path, sizeof(path), "rm -r %s", made);
+	assert_int_equal(system(path), 0);
+}
+
+static void the_type_that_was_guessed_is_said(void **state)
+{
+	char name[128], path[96];
+	struct source *source;
+	int ret;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/xdma0_c2h_0", folder);
+	/* of a driver that isn't there: only the name can tell */
+	if (mknod(path, S_IFCHR | 0600, makedev(511, 7)) || access("/sys/dev/char/511:7", F_OK) == 0) {
+		unlink(path);
+		print_message("cannot make a node of an unknown device\n");
+		skip();
+	}
+	snprintf(name, sizeof(name), "dev:%s", path);
+	ret = source_open(&source, name, NULL);
+	assert_true(ret < 0);
+	assert_non_null(strstr(source->note, "taken for type=xdma: its name is xdma0_c2h_0"));
+	assert_non_null(strstr(source->error, "cannot open"));
+	source_close(source);
+	snprintf(name, sizeof(name), "dev:%s,type=plain", path);
+	ret = source_open(&source, name, NULL);
+	assert_true(ret < 0);
+	assert_string_equal(source->note, "");
+	source_close(source);
+	unlink(path);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -379,6 +479,9 @@ int main(void)
 		cmocka_unit_test(a_zero_read_of_a_device_is_its_end),
 		cmocka_unit_test(a_device_with_poll_keeps_its_deadline_and_tells_its_errors),
 		cmocka_unit_test(what_is_no_device_is_refused_in_words),
+		FIFO_TEST(a_fifo_has_no_other_type),
+		cmocka_unit_test(the_type_is_the_drivers_or_the_names),
+		cmocka_unit_test(the_type_that_was_guessed_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
