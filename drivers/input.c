@@ -45,6 +45,26 @@ int input_open_file(struct source *source, const char *instead, int *fd)
 	return check_regular(source, &status, instead);
 }
 
+bool input_is_pipe(const struct source *source)
+{
+	static const char *const places[] = { "/dev/fd/", "/proc/self/fd/" };
+	struct stat status;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (strncmp(source->path, places[i], strlen(places[i])) == 0)
+			return stat(source->path, &status) == 0 && S_ISFIFO(status.st_mode);
+	return false;
+}
+
+int input_open_pipe(struct source *source, int *fd)
+{
+	*fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return source_fail(source, errno, "cannot open: %s", strerror(errno));
+	fcntl(*fd, F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
 int input_open_stdin(struct source *source, int *fd, bool *is_regular)
 {
 	struct stat status;

@@ -115,6 +115,8 @@ static int open_input(struct source *source)
 	if (strcmp(source->path, "-") == 0)
 		return input_open_stdin(source, &file->fd, &file->is_regular);
 	file->is_ours = true;
+	if (input_is_pipe(source))
+		return input_open_pipe(source, &file->fd);
 	file->is_regular = true;
 	return input_open_file(source, "use pcapfile:- < ", &file->fd);
 }

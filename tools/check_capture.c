@@ -85,7 +85,7 @@ static void say_times(const struct packet_counts *counts, struct findings *findi
 			     units_format_utc(last, counts->last_utc_ns));
 }
 
-void check_capture_judge(const struct source *source, struct findings *findings)
+bool check_capture_judge(const struct source *source, struct findings *findings)
 {
 	char left_out[PACKET_TEXT_LEN];
 	struct packet_counts counts;
@@ -99,8 +99,7 @@ void check_capture_judge(const struct source *source, struct findings *findings)
 	/* relaxed: this thread has read it */
 	if (atomic_load_explicit(&source->is_incomplete, memory_order_relaxed))
 		findings_worsen(findings, FINDINGS_DIFFERENCES);
-	if (counts.packets[PACKET_DATAGRAM] == 0)
-		findings_worsen(findings, FINDINGS_TROUBLE);
+	return counts.packets[PACKET_DATAGRAM] > 0;
 }
 
 json_t *check_capture_report(const struct source *source)

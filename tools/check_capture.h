@@ -11,6 +11,7 @@
 #define VSIB_TOOLS_CHECK_CAPTURE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "drivers/source.h"
 #include "tools/findings.h"
@@ -28,8 +29,8 @@ int check_capture_open(struct source **source, const char *path, int fd, int64_t
 /** check_capture_note() - says what the source had to say after a read */
 void check_capture_note(struct source *source, struct findings *findings);
 
-/** check_capture_judge() - says what became of the packets; all of it must have been read */
-void check_capture_judge(const struct source *source, struct findings *findings);
+/** check_capture_judge() - says what became of the packets; all of it must have been read. Return: is there a datagram? */
+bool check_capture_judge(const struct source *source, struct findings *findings);
 
 /** check_capture_report() - for json_decref(); NULL: no memory */
 json_t *check_capture_report(const struct source *source);

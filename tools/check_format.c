@@ -12,6 +12,7 @@
 #include "drivers/units.h"
 #include "recorder/version.h"
 #include "tools/check_capture.h"
+#include "tools/check_packets.h"
 #include "tools/check_report.h"
 #include "tools/format_report.h"
 #include "tools/format_scan.h"
@@ -140,8 +141,8 @@ static void judge_file(struct file_check *check)
 {
 	struct findings *findings = check->base.findings;
 
-	if (check->capture)
-		check_capture_judge(check->capture, findings);
+	if (check->capture && !check_capture_judge(check->capture, findings))
+		findings_worsen(findings, FINDINGS_TROUBLE);
 	if (!is_known(check->base.scan) && check->capture) {
 		findings_say(findings, "what the datagrams carry is of no known format");
 		return;
@@ -309,12 +310,37 @@ static int scan_recording(struct recording *recording, struct check *check)
 	return 0;
 }
 
-static void judge_recording(const struct check *check)
+/* Packets that can't be read at all are told; the checksums are another matter. */
+static int scan_packets(struct recording *recording, struct check *check,
+			struct check_format_report *report)
+{
+	struct check_packets *packets;
+	struct source *source;
+	int ret = check_packets_open(&packets, recording, &source);
+
+	if (ret == 0)
+		ret = feed_capture(check, source);
+	format_scan_end(check->scan);
+	if (ret < 0 && ret != -EINTR && ret != -ENOMEM) {
+		findings_insist(check->findings, "%s", source ? source->error : strerror(-ret));
+		findings_worsen(check->findings, FINDINGS_DIFFERENCES);
+		ret = 0;
+	}
+	if (ret == 0 && source) {
+		check_capture_judge(source, check->findings);
+		report->capture = check_capture_report(source);
+	}
+	check_packets_close(packets);
+	return ret;
+}
+
+static void judge_recording(const struct check *check, bool is_of_packets)
 {
 	const struct format_stats *stats = format_scan_stats(check->scan);
 
 	if (!is_known(check->scan)) {
-		findings_say(check->findings, "the data are of no known format");
+		findings_say(check->findings, "%s of no known format",
+			     is_of_packets ? "what the datagrams carry is" : "the data are");
 		return;
 	}
 	format_report_say(stats, check->findings);
@@ -323,21 +349,23 @@ static void judge_recording(const struct check *check)
 }
 
 int check_format_recording(struct recording *recording, const struct check_format_config *config,
-			   struct findings *findings, json_t **report)
+			   struct findings *findings, struct check_format_report *report)
 {
 	struct check check = {
 		.config = config,
 		.findings = findings,
 		.all_bytes = recording_info(recording)->data_bytes,
 	};
+	bool is_of_packets = check_packets_is_one(recording);
 	int ret = begin_scan(&check, day_of(recording));
 
-	*report = NULL;
+	*report = (struct check_format_report){ NULL, NULL };
 	if (ret == 0)
-		ret = scan_recording(recording, &check);
+		ret = is_of_packets ? scan_packets(recording, &check, report) :
+				      scan_recording(recording, &check);
 	if (ret == 0) {
-		judge_recording(&check);
-		*report = format_report_json(format_scan_stats(check.scan));
+		judge_recording(&check, is_of_packets);
+		report->format = format_report_json(format_scan_stats(check.scan));
 	}
 	format_scan_free(check.scan);
 	return ret;

@@ -30,15 +30,21 @@ struct check_format_config {
 int check_format_file(const char *path, const struct check_format_config *config,
 		      struct findings *findings);
 
+/* For json_decref(); NULL: no memory, stopped, or there is nothing to say. */
+struct check_format_report {
+	json_t *format;
+	json_t *capture; /* of a recording of packets */
+};
+
 /**
- * check_format_recording() - the stream of a recording, with its gaps
- * @report: for json_decref(); NULL: no memory, or stopped
+ * check_format_recording() - the stream of a recording, with its gaps; of one of packets what their datagrams carry
+ * @report: set in every case
  *
  * An unknown format is said, and nothing against the recording; neither is a frame that is cut at its begin
  * or end.
  * Return: 0; -ENOMEM; -EINTR.
  */
 int check_format_recording(struct recording *recording, const struct check_format_config *config,
-			   struct findings *findings, json_t **report);
+			   struct findings *findings, struct check_format_report *report);
 
 #endif

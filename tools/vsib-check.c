@@ -39,7 +39,7 @@ struct program {
 	struct findings *findings;
 	struct check_result result;
 	bool is_plain;  /* a file of no recording */
-	json_t *format; /* of the data; NULL: not looked at */
+	struct check_format_report format; /* of the data */
 	bool is_running;
 	bool is_shown; /* a progress line, on a terminal */
 };
@@ -655,8 +655,10 @@ static json_t *build_report(const struct program *program)
 	add_list(report, program, "journals", FINDING_JOURNAL);
 	add_list(report, program, "account", FINDING_ACCOUNT);
 	add_list(report, program, "warnings", FINDING_WARNING);
-	if (report && program->format)
-		json_object_set(report, "format", program->format);
+	if (report && program->format.format)
+		json_object_set(report, "format", program->format.format);
+	if (report && program->format.capture)
+		json_object_set(report, "capture", program->format.capture);
 	if (report && info->mark6)
 		json_object_set_new(report, "mark6", check_mark6_report(info->mark6));
 	if (report && program->options.is_recovery)
@@ -733,7 +735,8 @@ int main(int argc, char **argv)
 		return EX_OSERR;
 	status = run(&program);
 	check_free(&program.result);
-	json_decref(program.format);
+	json_decref(program.format.format);
+	json_decref(program.format.capture);
 	recording_free(program.recording);
 	findings_free(program.findings);
 	free(program.owner);

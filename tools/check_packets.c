@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/check_packets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/history.h"
+
+#define PIPE_BYTES (1 << 20)
+#define NAME_LEN 64
+
+struct check_packets {
+	struct recording *recording;
+	struct source *source;
+	int in, out; /* of the pipe; -1 = closed */
+	pthread_t thread;
+	bool has_thread;
+};
+
+bool check_packets_is_one(const struct recording *recording)
+{
+	const struct history *history = recording_info(recording)->history;
+
+	return history && strcmp(history_layout(history), "pcap") == 0;
+}
+
+/* Return: false: nobody reads any more. */
+static bool pour(const struct check_packets *packets, const struct recording_piece *piece)
+{
+	off_t at = (off_t)piece->file_offset;
+	uint64_t left = piece->bytes;
+
+	while (left > 0) {
+		ssize_t n = splice(piece->fd, &at, packets->in, NULL,
+				   left < PIPE_BYTES ? (size_t)left : PIPE_BYTES, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) /* what can't be read the checksums tell */
+			return n == 0 || errno != EPIPE;
+		left -= (uint64_t)n;
+	}
+	return true;
+}
+
+static void *pour_all(void *arg)
+{
+	struct check_packets *packets = arg;
+	struct recording_piece piece;
+	bool is_going = true;
+	sigset_t signals;
+
+	/* a reader who has gone is no reason to end the program */
+	sigfillset(&signals);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	recording_seek(packets->recording, 0);
+	while (is_going && recording_next(packets->recording, &piece) == 1)
+		if (piece.kind == RECORDING_DATA && piece.fd >= 0)
+			is_going = pour(packets, &piece);
+	close(packets->in);
+	return NULL;
+}
+
+static int start(struct check_packets *packets)
+{
+	char name[NAME_LEN];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s/proc/self/fd/%d", source_pcapfile.prefix, packets->out);
+	ret = -pthread_create(&packets->thread, NULL, pour_all, packets);
+	if (ret < 0)
+		return ret;
+	packets->has_thread = true;
+	ret = source_open_with(&packets->source, &source_pcapfile, name, NULL);
+	/* it has its own: when that is closed, the thread ends */
+	close(packets->out);
+	packets->out = -1;
+	return ret ? ret : source_start(packets->source);
+}
+
+int check_packets_open(struct check_packets **out, struct recording *recording, struct source **source)
+{
+	struct check_packets *packets = calloc(1, sizeof(*packets));
+	int fds[2], ret;
+
+	*out = packets;
+	*source = NULL;
+	if (!packets)
+		return -ENOMEM;
+	packets->recording = recording;
+	packets->in = packets->out = -1;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	packets->out = fds[0];
+	packets->in = fds[1];
+	fcntl(packets->in, F_SETPIPE_SZ, PIPE_BYTES); /* less will do */
+	ret = start(packets);
+	*source = packets->source;
+	return ret;
+}
+
+void check_packets_close(struct check_packets *packets)
+{
+	if (!packets)
+		return;
+	source_close(packets->source);
+	if (packets->out >= 0)
+		close(packets->out);
+	if (packets->has_thread)
+		pthread_join(packets->thread, NULL);
+	else if (packets->in >= 0)
+		close(packets->in);
+	free(packets);
+}
