@@ -33,6 +33,7 @@ struct port {
 	struct stream *last;           /* found last */
 	struct psn half;               /* of the Mark5B frame whose first half came last */
 	bool has_half;
+	bool had_full; /* a number of 64 bits came last */
 };
 
 struct datagrams {
@@ -248,11 +249,15 @@ static bool read_half(struct port *port, bool has_header, struct psn *psn)
 
 static bool read_number(struct datagrams *d, const struct datagram *datagram, struct psn *psn)
 {
+	struct port *port = &d->ports[datagram->port];
 	bool has_number =
 		psn_read(d->psn, datagram->prefix, datagram->payload, d->room.frame_bytes, psn);
 
+	if (psn->is_upper_half && !port->had_full)
+		psn_take_half(psn);
+	port->had_full = !psn->is_upper_half;
 	if (d->psn == PSN_MARK5B && d->room.frame_bytes == MARK5B_HALF_BYTES)
-		return read_half(&d->ports[datagram->port], has_number, psn);
+		return read_half(port, has_number, psn);
 	return has_number;
 }
 

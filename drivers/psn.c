@@ -46,16 +46,21 @@ size_t psn_prefix_bytes(enum psn_kind kind)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A number of 32 bits in 8 bytes has no room for more. */
 static bool read_le64(const void *prefix, struct psn *psn)
 {
 	uint64_t number = bytes_le64(prefix);
 
-	psn->number = vtp_number(prefix);
-	psn->is_32_bit = (uint32_t)number == 0;
-	psn->is_unwanted = !psn->is_32_bit && number & UNWANTED;
-	psn->number &= ~UNWANTED;
+	psn->number = number & ~UNWANTED;
+	psn->is_unwanted = number & UNWANTED;
+	psn->is_upper_half = (uint32_t)number == 0;
 	return true;
+}
+
+void psn_take_half(struct psn *psn)
+{
+	psn->number = psn->number >> 32 | (uint64_t)psn->is_unwanted << 31;
+	psn->is_unwanted = false;
+	psn->is_32_bit = true;
 }
 
 static bool read_be64(const void *prefix, struct psn *psn)
@@ -156,6 +161,10 @@ static enum psn_kind nearer(enum psn_kind little, enum psn_kind big, const void 
 	psn_read(little, later, NULL, 0, &a[1]);
 	psn_read(big, earlier, NULL, 0, &b[0]);
 	psn_read(big, later, NULL, 0, &b[1]);
+	if (a[0].is_upper_half && a[1].is_upper_half) {
+		psn_take_half(&a[0]);
+		psn_take_half(&a[1]);
+	}
 	little_step = distance(&a[0], &a[1]);
 	big_step = distance(&b[0], &b[1]);
 	if (little_step != big_step)

@@ -17,7 +17,7 @@
 enum psn_kind {
 	PSN_AUTO, /* not known yet */
 	PSN_NONE,
-	PSN_LE64, /* as vtp.h says */
+	PSN_LE64, /* VTP */
 	PSN_BE64,
 	PSN_LE32,
 	PSN_BE32,
@@ -33,9 +33,10 @@ struct psn {
 	uint32_t thread;   /* a stream of its own: station and thread of VDIF; else 0 */
 	uint64_t interval; /* VDIF, Mark5B: a second; else 0 */
 	uint64_t number;
-	uint32_t rate;    /* numbers an interval has, when the header says it; 0 = not known */
-	bool is_32_bit;   /* the number wraps after 2^32 */
-	bool is_unwanted; /* not to be recorded, says its sender: bit 63 */
+	uint32_t rate;      /* numbers an interval has, when the header says it; 0 = not known */
+	bool is_32_bit;     /* the number wraps after 2^32 */
+	bool is_upper_half; /* PSN_LE64: nothing but its upper half, see psn_take_half() */
+	bool is_unwanted;   /* not to be recorded, says its sender: bit 63 */
 };
 
 /** psn_kind_of() - by its name. Return: false: there is none of that name. */
@@ -56,6 +57,13 @@ size_t psn_prefix_bytes(enum psn_kind kind);
  *         header whose length isn't that of the datagram.
  */
 bool psn_read(enum psn_kind kind, const void *prefix, const void *payload, size_t len, struct psn *psn);
+
+/**
+ * psn_take_half() - the number is one of 32 bits that stands in the upper half of 64
+ *
+ * Some senders do so. A number of 64 bits looks like that once in 2^32, and its neighbours don't.
+ */
+void psn_take_half(struct psn *psn);
 
 /**
  * psn_detect() - what two datagrams of one sender have

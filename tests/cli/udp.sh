@@ -1,0 +1,308 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Frames of real instruments sent as datagrams are recorded byte for byte; what was left out, swapped, doubled or strange
+# on the way is counted to the datagram, and lies in the journal where it was; what the kernel drops while the recorder
+# can't read is told, with and without numbers. IPv6, multicast, several ports, and what can't be listened to.
+. "${0%/*}/../rig.sh"
+. "${0%/*}/../record.sh"
+rig_need data
+
+vdif=$DATA/radio/sample.vdif # 16 frames of 5032 bytes
+m5b=$DATA/radio/sample.m5b   # 8 halves of 5008
+port=$((20000 + $$ % 20000))
+disk=$RIG/disk
+mkdir "$disk"
+recorder= told=$RIG/told
+receiver=() sender=() # in front of their commands
+
+is_recording() {
+	"$BIN/vsib-status" --json "$name" 2>/dev/null | grep -q '"state": *"recording"' || ! kill -0 "$recorder" 2>/dev/null
+}
+
+# listen SOURCE [OPTION...]: a recorder in the background that takes what comes from now on
+number=0
+listen() {
+	name=udp_$((number += 1))
+	rm -f "$report"
+	"${receiver[@]}" "$BIN/vsib-record" -s "$@" --name $name -o "$disk" "$same" --ring 8Mi --live log --json "$report" \
+		2>"$told" >&2 &
+	recorder=$!
+	wait_for 10 is_recording && kill -0 $recorder || { cat "$told"; rig_fail "no recorder listens to $1"; }
+}
+
+# told EXPRESSION: the recorder's words match it
+told() {
+	grep -qE -- "$1" "$told" || { cat "$told"; rig_fail "it did not say: $1"; }
+}
+
+send() {
+	"${sender[@]}" "$TOOLS/tool_udp_send" "$@" >"$RIG/sent" || rig_fail "tool_udp_send $*"
+}
+
+# heard WANTED: what was sent lies in the socket at least; the recorder is stopped, takes that, and ends with this status
+heard() {
+	local status=0
+	kill -INT $recorder
+	wait $recorder || status=$?
+	cp "$told" "$words"
+	ended "$1" $status "the recorder of $name"
+	account
+	audit $name "$disk"
+}
+
+packets() {
+	local pair
+	for pair; do
+		is "source.packets.${pair%=*}" "${pair#*=}"
+	done
+}
+
+no_trouble='lost=0 late=0 duplicate=0 reordered=0 stray=0 unwanted=0 restarts=0 kernel_drops=0'
+
+# whole FILE COUNT
+whole() {
+	heard 0
+	cmp "$1" "$disk/$name.raw" || rig_fail "$name: not what was sent"
+	gathered "$1" "$disk/$name"
+	# shellcheck disable=SC2086 # a list
+	packets received="$2" $no_trouble
+}
+
+# ---- whole streams
+
+listen "udp::$port"
+send -f 5032 "$vdif" 127.0.0.1 $port
+whole "$vdif" 16
+told 'psn=vdif,frame=5032'
+
+listen "udp:127.0.0.1:$port,psn=vdif,frame=5032,from=127.0.0.1"
+send -f 5032 -P $((port + 100)) "$vdif" 127.0.0.1 $port
+whole "$vdif" 16
+
+for kind in le64 be64 le32 be32 fila; do # 32 bits are over on the way
+	listen "udp::$port"
+	send -f 5008 -p $kind -s 4294967292 "$m5b" 127.0.0.1 $port
+	whole "$m5b" 8
+	told "psn=${kind/fila/le64},frame=5008"
+done
+
+listen "udp::$port"
+send -f 10016 "$m5b" 127.0.0.1 $port
+whole "$m5b" 4
+told 'psn=mark5b,frame=10016'
+
+listen "udp::$port,psn=none"
+send -f 5008 "$m5b" 127.0.0.1 $port
+whole "$m5b" 8
+
+# Blocks that are no multiples of a frame, and a file that is read on from the middle of one.
+listen "udp::$port" --block 4Ki --file-size 8Ki
+send -f 5032 -p le64 "$vdif" 127.0.0.1 $port
+heard 0
+gathered "$vdif" "$disk/$name"
+
+# ---- on the way
+
+# filled FILE FRAME INDEX...: FILE as it is when these frames are missing, in $RIG/filled and $RIG/closed
+filled() {
+	local frame=$2 count i
+	count=$(($(stat -c %s "$1") / frame))
+	: >"$RIG/filled" >"$RIG/closed" >"$RIG/holes"
+	for ((i = 0; i < count; i++)); do
+		if [[ " ${*:3} " = *" $i "* ]]; then
+			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/filled"
+			echo "$((i * frame)) $frame" >>"$RIG/holes"
+		else
+			dd if="$1" bs="$frame" skip=$i count=1 status=none | tee -a "$RIG/closed" >>"$RIG/filled"
+		fi
+	done
+}
+
+# The journal has these gaps, and what is gathered is right with and without fill.
+with_holes() {
+	diff "$RIG/holes" "$RIG/gaps" || rig_fail "$name: the journal's gaps are not where the datagrams were left out"
+	gather 1 "$disk/$name"
+	cmp "$RIG/closed" "$RIG/gathered" || rig_fail "$name: not what was sent, closed up"
+	gather 1 --fill "$disk/$name"
+	cmp "$RIG/filled" "$RIG/gathered" || rig_fail "$name: not what was sent, with filled gaps"
+}
+
+filled "$vdif" 5032 3 8
+for kind in le64 be64 le32 be32; do
+	listen "udp::$port"
+	send -f 5032 -p $kind -s 1000 -x 3,8 -w 5,11 -2 1,13 -t 7,15 "$vdif" 127.0.0.1 $port
+	heard 1
+	packets received=18 lost=2 late=0 duplicate=2 reordered=2 stray=2 restarts=0 kernel_drops=0
+	is source.lost_bytes $((2 * 5032))
+	is discarded_bytes $((2 * 5032 + 2 * (100 - ${kind:2} / 8)))
+	with_holes
+done
+
+# Too late for a window of two: it was lost before.
+filled "$vdif" 5032 2
+listen "udp::$port,window=2,psn=le64,frame=5032"
+send -f 5032 -p le64 -l 2 "$vdif" 127.0.0.1 $port
+heard 1
+packets received=16 lost=1 late=1 duplicate=0 reordered=0 stray=0
+with_holes
+
+filled "$vdif" 5032 # nothing missing
+listen "udp::$port,window=32"
+send -f 5032 -p le64 -l 2 "$vdif" 127.0.0.1 $port
+heard 0
+packets received=16 lost=0 late=0 reordered=1
+gathered "$vdif" "$disk/$name"
+
+# The sender says that two are not to be recorded.
+listen "udp::$port"
+send -f 5032 -p be64 -u 3,8 "$vdif" 127.0.0.1 $port
+heard 0
+packets received=16 lost=0 unwanted=2
+filled "$vdif" 5032 3 8
+gathered "$RIG/closed" "$disk/$name"
+
+# A sender that is started again begins with other numbers; one of another address is not of the stream.
+listen "udp::$port"
+send -f 5008 -p le64 -s 500000 "$m5b" 127.0.0.1 $port
+send -f 5008 -p le64 -s 500008 -a 127.0.0.2 "$m5b" 127.0.0.1 $port
+send -f 5008 -p le64 -s 7 "$m5b" 127.0.0.1 $port
+heard 0
+packets received=24 lost=0 restarts=1 stray=8
+cat "$m5b" "$m5b" >"$RIG/twice"
+gathered "$RIG/twice" "$disk/$name"
+told 'of 5016 bytes from 127.0.0.2 is not of the stream'
+
+# ---- more than the kernel keeps
+
+# flooded SOURCE SEND-OPTION...: 5000 datagrams while the recorder doesn't run
+flooded() {
+	local source=$1 child lost
+	shift
+	listen "$source,rcvbuf=64Ki"
+	child=$(child_of $recorder)
+	kill -STOP "$child"
+	send -f 5008 -c 5000 "$@" "$m5b" 127.0.0.1 $port
+	kill -CONT "$child"
+	heard 1
+	told 'receive buffer 64 KiB'
+	lost=$((5000 - $(value source.packets.received)))
+	[ $lost -gt 0 ] || rig_fail "nothing was dropped"
+	packets lost=$lost kernel_drops=$lost
+	is stream_bytes $((5000 * 5008))
+	told 'the kernel dropped'
+}
+
+flooded "udp::$port,psn=none,frame=5008"
+flooded "udp::$port" -p le64
+flooded "udp::$port,psn=be32,frame=5008" -p be32
+
+# ---- addresses
+
+listen "udp:127.0.0.1:$port-$((port + 1))+$((port + 7)),frame=5032"
+send -f 5032 -p le64 -s 10 "$vdif" 127.0.0.1 $port
+send -f 5032 -p le64 -s 90 -x 2 -a 127.0.0.2 "$vdif" 127.0.0.1 $((port + 1))
+send -f 5032 -p le64 -s 0 "$vdif" 127.0.0.1 $((port + 7))
+heard 1
+packets received=47 lost=1 stray=0 restarts=0
+is written_bytes $((47 * 5032))
+
+listens_ipv6() {
+	[ -e /proc/net/if_inet6 ] && grep -q 00000000000000000000000000000001 /proc/net/if_inet6
+}
+if listens_ipv6; then
+	listen "udp:[::1]:$port,from=::1"
+	send -f 5032 "$vdif" ::1 $port
+	whole "$vdif" 16
+	listen "udp::$port" # both at one port
+	send -f 5032 "$vdif" ::1 $port
+	whole "$vdif" 16
+else
+	echo "no IPv6 here: not tried"
+fi
+
+# multicast GROUP ADDR INTERFACE
+multicast() {
+	listen "udp:$2:$port,iface=$3"
+	send -f 5032 -i "$3" "$vdif" "$1" $port
+	whole "$vdif" 16
+}
+multicast 239.255.77.1 239.255.77.1 lo
+
+# Two machines with a cable between them.
+spaces=("vsib-$$-a" "vsib-$$-b")
+drop_spaces() {
+	local space
+	for space in "${spaces[@]}"; do
+		ip netns del "$space" 2>/dev/null
+	done
+}
+make_spaces() {
+	local space i
+	[ "$(id -u)" -eq 0 ] && command -v ip >/dev/null || return 1
+	rig_at_exit+=(drop_spaces)
+	for space in "${spaces[@]}"; do
+		ip netns add "$space" || return 1
+	done
+	ip link add cable netns "${spaces[0]}" type veth peer name cable netns "${spaces[1]}" || return 1
+	for i in 0 1; do
+		ip -n "${spaces[i]}" address add 192.0.2.$((i + 1))/24 dev cable &&
+			ip -n "${spaces[i]}" link set cable up || return 1
+		! listens_ipv6 || ip -n "${spaces[i]}" address add fe80::$((i + 1))/64 dev cable nodad || return 1
+	done
+}
+if make_spaces 2>/dev/null; then
+	receiver=(ip netns exec "${spaces[0]}") sender=(ip netns exec "${spaces[1]}")
+	multicast 239.255.77.1 239.255.77.1 cable
+	! listens_ipv6 || multicast ff02::1%cable '[ff02::1]' cable
+	listen "udp:192.0.2.1:$port,iface=cable,from=192.0.2.2"
+	send -f 5032 "$vdif" 192.0.2.1 $port
+	whole "$vdif" 16
+	receiver=() sender=()
+else
+	echo "no network namespaces here: multicast is only tried on lo"
+fi
+
+# ---- what can't be
+
+# refused STATUS SENTENCE SOURCE
+refused() {
+	record "$1" -s "$3" -o "$disk" "$same" --name refused -d 1
+	grep -qE -- "^vsib-record: .*$2" "$words" || { show_words; rig_fail "no sentence like '$2' about $3"; }
+}
+
+refused 64 'port is missing' udp:127.0.0.1
+refused 64 'is no port' udp::0
+refused 64 'is no port' udp::70000
+refused 64 'is no port' udp::
+refused 64 'goes backward' udp::5000-4000
+refused 64 'more than 64 ports' udp::5000-5064
+refused 64 'given twice' udp::5000+5000
+refused 64 'is no address' udp:nowhere.invalid:5000
+refused 64 'is no address' udp:300.1.1.1:5000
+refused 64 'psn=foo: expected auto' "udp::$port,psn=foo"
+refused 64 'frame=0' "udp::$port,frame=0"
+refused 64 'frame=70000' "udp::$port,frame=70000"
+refused 64 'window=0' "udp::$port,window=0"
+refused 64 'is more than 4096' "udp::$port,window=5000"
+refused 64 'from=here' "udp::$port,from=here"
+refused 64 'rcvbuf=much' "udp::$port,rcvbuf=much"
+refused 64 'unknown detail "colour"' "udp::$port,colour=red"
+refused 66 'no such interface' "udp::$port,iface=nonesuch0"
+refused 66 "doesn't have that address" "udp:203.0.113.77:$port"
+listen "udp::$port"
+refused 66 'is in use by another program' "udp::$port"
+heard_nothing() {
+	local status=0
+	kill -INT $recorder
+	wait $recorder || status=$?
+	ended 66 $status "the recorder of $name"
+}
+heard_nothing
+
+# Only strays came: nothing was recorded.
+listen "udp::$port,frame=5032"
+send -f 100 -c 3 "$vdif" 127.0.0.1 $port
+heard_nothing
+packets received=3 stray=3
+is discarded_bytes 300
