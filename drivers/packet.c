@@ -34,6 +34,7 @@ struct packet_finder {
 	struct packet_finder_config config;
 	uint64_t packets[PACKET_FATE_COUNT];
 	uint64_t payload_bytes;
+	int64_t first_utc_ns, last_utc_ns;
 	struct fragments *fragments;
 };
 
@@ -421,6 +422,15 @@ static enum packet_fate find(struct packet_finder *finder, struct span span, int
 	return read_udp(finder, &ip.rest, udp);
 }
 
+static void count(struct packet_finder *finder, const struct packet *packet, enum packet_fate fate)
+{
+	finder->packets[fate]++;
+	if (finder->first_utc_ns == 0)
+		finder->first_utc_ns = packet->utc_ns;
+	if (packet->utc_ns)
+		finder->last_utc_ns = packet->utc_ns;
+}
+
 enum packet_fate packet_find(struct packet_finder *finder, const struct packet *packet,
 			     struct packet_udp *udp)
 {
@@ -433,15 +443,15 @@ enum packet_fate packet_find(struct packet_finder *finder, const struct packet *
 
 	*udp = (struct packet_udp){ 0 };
 	fate = find(finder, all, packet->utc_ns, udp);
-	finder->packets[fate]++;
+	count(finder, packet, fate);
 	if (fate == PACKET_DATAGRAM)
 		finder->payload_bytes += udp->len;
 	return fate;
 }
 
-void packet_leave_out(struct packet_finder *finder)
+void packet_leave_out(struct packet_finder *finder, const struct packet *packet)
 {
-	finder->packets[PACKET_FILTERED]++;
+	count(finder, packet, PACKET_FILTERED);
 }
 
 void packet_finder_end(struct packet_finder *finder)
@@ -455,6 +465,8 @@ void packet_finder_counts(const struct packet_finder *finder, struct packet_coun
 {
 	memcpy(counts->packets, finder->packets, sizeof(counts->packets));
 	counts->payload_bytes = finder->payload_bytes;
+	counts->first_utc_ns = finder->first_utc_ns;
+	counts->last_utc_ns = finder->last_utc_ns;
 	counts->fragments = *fragments_counts(finder->fragments);
 }
 

@@ -46,9 +46,9 @@ struct packet_finder_config {
 /* As it was captured, from its link layer's header on, at any address. */
 struct packet {
 	const void *data;
-	size_t caplen;  /* of @data; 0 is fine */
-	size_t len;     /* on the wire */
-	int64_t utc_ns; /* its time stamp; only told by fragments that are too old */
+	size_t caplen; /* of @data; 0 is fine */
+	size_t len;    /* on the wire */
+	int64_t utc_ns; /* its time stamp, which also says when a fragment is too old; 0 = not known */
 };
 
 struct packet_udp {
@@ -62,7 +62,9 @@ struct packet_udp {
 
 struct packet_counts {
 	uint64_t packets[PACKET_FATE_COUNT];
-	uint64_t payload_bytes;            /* of the datagrams */
+	uint64_t payload_bytes; /* of the datagrams */
+	int64_t first_utc_ns;   /* time stamps of the packets; 0 = none, or not known */
+	int64_t last_utc_ns;
 	struct fragments_counts fragments; /* what became of the fragments */
 };
 
@@ -87,7 +89,7 @@ enum packet_fate packet_find(struct packet_finder *finder, const struct packet *
 			     struct packet_udp *udp);
 
 /** packet_leave_out() - a packet that need not be looked at: PACKET_FILTERED */
-void packet_leave_out(struct packet_finder *finder);
+void packet_leave_out(struct packet_finder *finder, const struct packet *packet);
 
 /** packet_finder_end() - no more packets: fragments that are held are incomplete */
 void packet_finder_end(struct packet_finder *finder);

@@ -187,8 +187,7 @@ static void note_end(struct source *source, const struct packet_counts *counts, 
 			    "the file is cut at byte %" PRIu64 ", behind packet %" PRIu64 ": %s",
 			    savefile_bytes(file->savefile), count, why);
 	else if (why)
-		source_note(source,
-			    "the file cannot be read any further, behind %" PRIu64 " packets: %s",
+		source_note(source, "the file cannot be read any further than packet %" PRIu64 ": %s",
 			    count, why);
 	if (counts->packets[PACKET_DATAGRAM] == 0)
 		source_note(source,
@@ -259,7 +258,7 @@ static void take_packet(struct source *source)
 	else if (savefile_passes(file->savefile))
 		take_datagram(file, packet_find(file->finder, &packet, &udp), &udp, packet.utc_ns);
 	else
-		packet_leave_out(file->finder);
+		packet_leave_out(file->finder, &packet);
 }
 
 static bool is_late(const struct source *source, int64_t deadline_ns)

@@ -325,6 +325,8 @@ void source_tell_capture(struct source *source, const struct packet_counts *coun
 	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
 		atomic_store_explicit(&capture->packets[fate], counts->packets[fate],
 				      memory_order_relaxed);
+	atomic_store_explicit(&capture->first_utc_ns, counts->first_utc_ns, memory_order_relaxed);
+	atomic_store_explicit(&capture->last_utc_ns, counts->last_utc_ns, memory_order_relaxed);
 	atomic_store_explicit(&capture->incomplete_count, counts->fragments.incomplete_count,
 			      memory_order_relaxed);
 	atomic_store_explicit(&capture->incomplete_fragments,
@@ -339,6 +341,8 @@ bool source_capture(const struct source *source, struct packet_counts *counts)
 	/* relaxed: counters, each exact by itself */
 	*counts = (struct packet_counts){
 		.payload_bytes = atomic_load_explicit(&stats->received_bytes, memory_order_relaxed),
+		.first_utc_ns = atomic_load_explicit(&capture->first_utc_ns, memory_order_relaxed),
+		.last_utc_ns = atomic_load_explicit(&capture->last_utc_ns, memory_order_relaxed),
 		.fragments.incomplete_count =
 			atomic_load_explicit(&capture->incomplete_count, memory_order_relaxed),
 		.fragments.incomplete_fragments =

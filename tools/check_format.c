@@ -11,6 +11,7 @@
 
 #include "drivers/units.h"
 #include "recorder/version.h"
+#include "tools/check_capture.h"
 #include "tools/check_report.h"
 #include "tools/format_report.h"
 #include "tools/format_scan.h"
@@ -19,6 +20,7 @@
 #include "tools/read_at.h"
 
 #define DAY_S 86400
+#define CLOCK_SET_S INT64_C(946684800) /* 2000-01-01 */
 #define PROGRESS_NS (UNITS_NS_PER_S / 2)
 
 struct check {
@@ -77,6 +79,35 @@ static int feed(struct check *check, const struct stretch *stretch)
 	return 0;
 }
 
+/* The same with what the datagrams of a capture carry; to its end, known format or not: its packets count. */
+static int feed_capture(struct check *check, struct source *source)
+{
+	struct format_scan *scan = check->scan;
+	uint64_t offset = 0;
+	char scratch[65536];
+
+	for (;;) {
+		bool is_wanted = format_scan_wants_more(scan);
+		size_t room = sizeof(scratch);
+		void *buf = is_wanted ? format_scan_room(scan, &room) : scratch;
+		struct source_mark mark;
+		ssize_t n;
+
+		if (atomic_load_explicit(check->config->stop, memory_order_relaxed))
+			return -EINTR;
+		n = source_read(source, buf, room, INT64_MAX, &mark);
+		check_capture_note(source, check->findings);
+		if (n <= 0)
+			return (int)n;
+		offset += mark.lost_bytes;
+		if (is_wanted)
+			format_scan_feed(scan, offset, (size_t)n);
+		offset += (uint64_t)n;
+		check->done_bytes += (uint64_t)n;
+		show_progress(check);
+	}
+}
+
 /* @otherwise_s: when the user doesn't say */
 static int begin_scan(struct check *check, int64_t otherwise_s)
 {
@@ -101,6 +132,7 @@ static bool is_known(const struct format_scan *scan)
 struct file_check {
 	struct check base;
 	const char *path;
+	struct source *capture; /* NULL: it is none */
 	int64_t duration_ns;
 };
 
@@ -108,6 +140,12 @@ static void judge_file(struct file_check *check)
 {
 	struct findings *findings = check->base.findings;
 
+	if (check->capture)
+		check_capture_judge(check->capture, findings);
+	if (!is_known(check->base.scan) && check->capture) {
+		findings_say(findings, "what the datagrams carry is of no known format");
+		return;
+	}
 	if (!is_known(check->base.scan)) {
 		findings_insist(
 			findings,
@@ -137,14 +175,18 @@ static json_t *build_file_report(const struct file_check *check)
 {
 	const struct findings *findings = check->base.findings;
 	double seconds = (double)check->duration_ns / 1e9;
+	json_t *report =
+		json_pack("{s:s, s:s, s:s, s:o, s:s, s:i, s:I, s:f, s:f, s:o}", "schema",
+			  "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
+			  json_file_text(check->path), "outcome", check_outcome(findings),
+			  "exit_status", (int)findings_status(findings), "file_bytes",
+			  (json_int_t)check->base.all_bytes, "duration_s", seconds, "bytes_per_s",
+			  seconds > 0 ? (double)check->base.done_bytes / seconds : 0, "format",
+			  format_report_json(format_scan_stats(check->base.scan)));
 
-	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:i, s:I, s:f, s:f, s:o}", "schema",
-			 "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
-			 json_file_text(check->path), "outcome", check_outcome(findings),
-			 "exit_status", (int)findings_status(findings), "file_bytes",
-			 (json_int_t)check->base.all_bytes, "duration_s", seconds, "bytes_per_s",
-			 seconds > 0 ? (double)check->base.done_bytes / seconds : 0, "format",
-			 format_report_json(format_scan_stats(check->base.scan)));
+	if (report && check->capture)
+		json_object_set_new(report, "capture", check_capture_report(check->capture));
+	return report;
 }
 
 /* Return: 0; -errno. */
@@ -159,24 +201,44 @@ static int scan_file(struct file_check *check, int fd)
 		return -errno;
 	check->base.all_bytes = (uint64_t)st.st_size;
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	ret = feed(&check->base, &all);
+	ret = check->capture ? feed_capture(&check->base, check->capture) : feed(&check->base, &all);
 	format_scan_end(check->base.scan);
 	check->duration_ns = units_monotonic_ns() - started;
 	return ret;
 }
 
-static int check_open_file(struct file_check *check)
+/* What was captured is not from after that; the clock of an instrument may never have been set, though. */
+static int64_t not_after_of(int64_t captured_utc_ns)
+{
+	int64_t s = captured_utc_ns / UNITS_NS_PER_S;
+
+	return s > CLOCK_SET_S ? s + DAY_S : units_realtime_ns() / UNITS_NS_PER_S;
+}
+
+/* Return: 0; an exit status. */
+static int begin_file(struct file_check *check, int fd)
 {
 	struct findings *findings = check->base.findings;
-	int fd = open(check->path, O_RDONLY | O_CLOEXEC), ret;
+	int64_t captured_utc_ns;
+	int ret = check_capture_open(&check->capture, check->path, fd, &captured_utc_ns);
 
-	if (fd < 0) {
-		ret = -errno;
-		findings_insist(findings, "can't open %s: %s", check->path, strerror(-ret));
-		return recording_exit_status(ret);
+	if (ret < 0) {
+		findings_insist(findings, "%s",
+				check->capture ? check->capture->error : strerror(-ret));
+		return FINDINGS_TROUBLE;
 	}
-	ret = scan_file(check, fd);
-	close(fd);
+	if (begin_scan(&check->base, not_after_of(captured_utc_ns)) < 0) {
+		findings_insist(findings, "out of memory");
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static int check_open_file(struct file_check *check, int fd)
+{
+	struct findings *findings = check->base.findings;
+	int ret = scan_file(check, fd);
+
 	if (ret == -EINTR)
 		findings_insist(findings, "stopped by a signal: not everything was read");
 	else if (ret < 0)
@@ -196,13 +258,19 @@ int check_format_file(const char *path, const struct check_format_config *config
 		.base = { .config = config, .findings = findings },
 		.path = path,
 	};
-	int status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
 
-	if (begin_scan(&check.base, units_realtime_ns() / UNITS_NS_PER_S) < 0) {
-		findings_insist(findings, "out of memory");
-		return EX_OSERR;
+	if (fd < 0) {
+		int ret = -errno;
+
+		findings_insist(findings, "can't open %s: %s", path, strerror(-ret));
+		return recording_exit_status(ret);
 	}
-	status = check_open_file(&check);
+	status = begin_file(&check, fd);
+	if (status == 0)
+		status = check_open_file(&check, fd);
+	close(fd);
+	source_close(check.capture);
 	format_scan_free(check.base.scan);
 	return status;
 }
