@@ -54,9 +54,9 @@ is_recording() {
 listen() {
 	name=live_$((recordings += 1))
 	rm -f "$report"
-	"${near[@]}" "$BIN/vsib-record" -s "$@" --name $name -o "$disk" "$same" --live log --json "$report" >"$words" 2>&1 &
+	"${near[@]}" "$BIN/vsib-record" -s "$@" --name $name -o "$disk" "$same" --ring 8Mi --live log --json "$report" >"$words" 2>&1 &
 	recorder=$!
-	wait_for 10 is_recording && kill -0 $recorder || { show_words; rig_fail "no recorder listens to $1"; }
+	wait_for 10 is_recording && kill -0 $recorder 2>/dev/null || { show_words; rig_fail "no recorder listens to $1"; }
 }
 
 send() {

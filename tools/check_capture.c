@@ -71,8 +71,11 @@ int check_capture_open(struct source **source, const char *path, int fd, int64_t
 
 void check_capture_note(struct source *source, struct findings *findings)
 {
-	if (source->note[0])
-		findings_insist(findings, "%s", source->note);
+	char *rest = source->note, *line;
+
+	while (rest && *rest && (line = strsep(&rest, "\n")) != NULL)
+		findings_insist(findings, "%s", line);
+	source->note[0] = '\0';
 }
 
 static void say_times(const struct packet_counts *counts, struct findings *findings)

@@ -9,7 +9,7 @@ set -u
 . "${0%/*}/../rig.sh"
 # shellcheck source=tests/record.sh
 . "${0%/*}/../record.sh"
-rig_need data
+rig_need data mkfifo
 list=$DATA/EXPECTED_pcap.tsv
 [ -e "$list" ] || rig_skip "there is no list of captures: $list"
 
@@ -18,6 +18,21 @@ take() {
 	local wanted=$1 source=$2
 	shift 2
 	record "$wanted" -s "$source" -o - --ring 2Mi --live none "$@"
+}
+
+# check WANTED: vsib-check, with a report
+check() {
+	local status=0
+	rm -f "$report"
+	timeout 30 "$BIN/vsib-check" --json "$report" "$file" 2>"$words" || status=$?
+	ended "$1" $status vsib-check "$file"
+}
+
+# counted KEY-OF-CAPTURE PACKETS DATAGRAMS BYTES: in the report
+counted() {
+	is "$1.packets" "$2"
+	is "$1.datagrams" "$3"
+	is "$1.payload_bytes" "$4"
 }
 
 # is_stream BYTES SHA256
@@ -37,10 +52,19 @@ is_whole() {
 	else
 		take 0 "$1"
 	fi
-	is source.capture.packets "$packets"
-	is source.capture.datagrams "$datagrams"
-	is source.capture.payload_bytes "$bytes"
+	counted source.capture "$packets" "$datagrams" "$bytes"
 	is_stream "$bytes" "$sum"
+}
+
+# Whatever their format is, its frames are another test's.
+is_checked() {
+	if [ "$datagrams" -eq 0 ]; then
+		check 2
+	else
+		check "0 1"
+	fi
+	counted capture "$packets" "$datagrams" "$bytes"
+	is capture.complete true
 }
 
 # Two of the list are put together from fragments that don't belong together. Of the one, the first fragment is 88 s
@@ -52,11 +76,15 @@ correct() {
 		take 1 "pcapfile:$file"
 		is_stream "$bytes" "$sum"
 		is source.capture.incomplete_fragments 1
+		check 1
+		counted capture 7 1 8448
+		is capture.complete false
 		;;
 	*/fragmented-1.pcap)
 		take 66 "pcapfile:$file"
-		is source.capture.packets 3
-		is source.capture.datagrams 0
+		counted source.capture 3 0 0
+		check 2
+		counted capture 3 0 0
 		;;
 	*) return 1 ;;
 	esac
@@ -72,25 +100,37 @@ has_cut_ones() {
 	is source.capture.datagrams $((datagrams - cut))
 	says "$cut cut short by the capture"
 	[ "$whole_bytes" = - ] || is stream_bytes "$whole_bytes"
+	check "1 2"
+	is capture.left_out.cut "$cut"
+	is capture.complete false
 }
 
 # It begins as a capture, and ends otherwise.
 is_broken() {
-	local wanted=1
+	local wanted=1 why
 	[ "$packets" -gt 0 ] || wanted=66
 	take "$wanted" "pcapfile:$file"
 	is source.capture.packets "$packets"
-	says "${error#pcap_loop: }"
+	why="the file cannot be read any further than packet $packets: ${error#pcap_loop: }"
 	case $error in
-	*truncated*) says "the file is cut at byte $(stat -c %s "$file"), behind packet $packets" ;;
-	*) says "the file cannot be read any further than packet $packets" ;;
+	*truncated*) why="the file is cut at byte $(stat -c %s "$file"), behind packet $packets: ${error#pcap_loop: }" ;;
 	esac
+	says "$why"
+	check "1 2" # what comes before it may be no UDP
+	says "$why"
+	is capture.packets "$packets"
+	is capture.complete false
 }
 
 is_refused() {
 	take 66 "pcapfile:$file"
 	says "cannot be read as a capture: $error"
 	! [ -e "$report" ] || rig_fail "$file was refused, and there is a report all the same"
+	check 2
+	case $error in
+	*"file header bytes"* | "unknown file format") ;; # too short, or not like a capture: of no known format
+	*) says "cannot be read as a capture: $error" ;;
+	esac
 }
 
 count=0
@@ -103,8 +143,9 @@ while IFS=$'\t' read -r name packets status error _ datagrams bytes sum _ _ note
 		*udp-cut*) has_cut_ones ;;
 		*)
 			is_whole "pcapfile:$file"
-			is_whole pcapfile:- <"$file"
+			[ "${name%%/*}" = pcap ] || is_whole pcapfile:- <"$file"
 			is_whole pcapfile:- < <(cat "$file")
+			is_checked
 			;;
 		esac ;;
 	*:-)
@@ -118,3 +159,77 @@ while IFS=$'\t' read -r name packets status error _ datagrams bytes sum _ _ note
 done < <(sed -e 1d -e 's/\t\t/\t-\t/g' "$list")
 [ $count -gt 0 ] || rig_skip "there are no captures in $DATA"
 echo "$count captures"
+
+# ---- the same frames in other clothes --------------------------------------------------------------------------------
+
+derived=$DATA/derived
+original=$DATA/radio/vdifio_1.vdif
+[ -e "$original" ] && [ -e "$derived/vdif_kt_8224_udp.pcap" ] || exit 0
+mkdir "$RIG/a" "$RIG/b"
+
+# Nanoseconds, and the longer headers of an old patch; on disks, with a journal, and back.
+for kind in pcap nsecpcap modpcap; do
+	file=$derived/vdif_kt_8224_udp.$kind
+	record 0 -s "pcapfile:$file" --name "$kind" -o "$RIG/a" -o "$RIG/b" --block 8Ki --chunk 16Ki --ring 1Mi $same --live none
+	audit "$kind" "$RIG/a" "$RIG/b"
+	gathered "$original" "$kind" "$RIG/a" "$RIG/b"
+	grep -q '"utc":"2015-04-16T09:41:02' "$RIG/a/$kind/$kind.vsib.jsonl" || rig_fail "the journal hasn't the packets' time"
+	check 0
+	is format.format vdif
+	is format.frame_count 10
+	is format.start_utc 2015-04-16T09:41:02.000000000Z
+	is capture.first_utc 2015-04-16T09:41:02.000000000Z
+	is capture.last_utc 2015-04-16T09:41:02.001125000Z
+done
+
+file=$derived/vdif_kt_8232_vtp_lost3.pcap
+check 1
+is format.packets_count 3
+is format.missing_count 3
+# three digits of the day are in the frames: the capture says which year
+file=$derived/m5b_5016_vtp.pcapng
+check 0
+is format.start_utc 2014-06-13T05:30:01.000000000Z
+
+# ---- what is wanted of it --------------------------------------------------------------------------------------------
+
+file=$derived/vdif_kt_8224_udp.pcap
+take 66 "pcapfile:$file,port=1"
+says "10 for another port"
+take 0 "pcapfile:$file,filter=udp and greater 8000"
+cmp "$original" "$output" || rig_fail "a filter that all packets pass changes the stream"
+take 66 "pcapfile:$file,filter=less 8000"
+is source.capture.left_out.filtered 10
+take 64 "pcapfile:$file,filter=udp and"
+says 'the filter "udp and" is not understood'
+take 64 sim: --as-recorded
+says "has no time stamps"
+take 64 "pcapfile:$file" --as-recorded -r 512
+says "exclude each other"
+
+# As recorded: three packets of an old kind, 0.2 s and 0.1 s apart.
+datagram='45 00 00 20 00 00 00 00 40 11 00 00 0a 00 00 01 0a 00 00 02 03 e8 b4 93 00 0c 00 00 01 02 03 04'
+capture() {
+	printf 'd4 c3 b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 00 00 04 00 65 00 00 00'
+	printf ' 00 00 00 50 00 00 00 00 20 00 00 00 20 00 00 00 %s' "$datagram"
+	printf ' 00 00 00 50 40 0d 03 00 20 00 00 00 20 00 00 00 %s' "$datagram"
+	printf ' 00 00 00 50 e0 93 04 00 20 00 00 00 20 00 00 00 %s' "$datagram"
+}
+file=$RIG/slow.pcap
+capture | sed 's/ *\([0-9a-f][0-9a-f]\)/\\x\1/g' | xargs -0 printf '%b' >"$file"
+for how in ,as-recorded --as-recorded; do
+	case $how in
+	,*) take 0 "pcapfile:$file$how" ;;
+	*) take 0 "pcapfile:$file" "$how" ;;
+	esac
+	is source.received_bytes 12
+	is_more duration_s 0.299
+done
+
+# A pipe that stands still in the middle of a packet doesn't hold who has said how long he wants to wait.
+mkfifo "$RIG/pipe"
+exec 3<>"$RIG/pipe"
+head -c 100 "$file" >&3
+take 0 pcapfile:- -d 0.3 <&3
+exec 3>&-
+is source.received_bytes 4
