@@ -285,13 +285,20 @@ static struct note *begin_note(struct notes *notes, const struct segment *segmen
 	return note;
 }
 
+static bool goes_on(const struct note *note, const struct sigmf_capture *capture)
+{
+	const struct sigmf_capture *last;
+
+	if (note->capture_count == 0)
+		return false;
+	last = &note->captures[note->capture_count - 1];
+	return last->stream_offset + last->bytes == capture->stream_offset;
+}
+
 static int add_capture(struct note *note, const struct sigmf_capture *capture)
 {
-	struct sigmf_capture *last =
-		note->capture_count ? &note->captures[note->capture_count - 1] : NULL;
-
-	if (last && last->stream_offset + last->bytes == capture->stream_offset) {
-		last->bytes += capture->bytes;
+	if (goes_on(note, capture)) {
+		note->captures[note->capture_count - 1].bytes += capture->bytes;
 		return 0;
 	}
 	if (note->capture_count == note->capture_room) {

@@ -51,6 +51,30 @@ is metadata.failed 1
 is metadata.files 1
 unharmed cfg 4000000 "$RIG/sick" "$RIG/well"
 
+# a disk that fails in the middle of a file: its beginning stays there, the rest goes on elsewhere, each with its own
+rig_fault_set sick reset "only=dead.00000?.part" write:EIO@3M*1
+record 1 -s sim: -r 400 -n 12M --name dead --layout raw --file-size 2M --chunk 512Ki --ring 16Mi "${to[@]}" -o "$RIG/well" --sigmf --sample-format ri8 \
+	--dada-header
+rig_fault_set sick reset
+is outcome degraded
+is disks.0.state failed
+is written_bytes 12000000
+is metadata.failed 0
+audit dead "$RIG/sick" "$RIG/well"
+gathered_sim 12000000 dead "$RIG/sick" "$RIG/well"
+for file in "$RIG"/*/dead.00000*[0-9]; do
+	case $file in
+	*@*) is_sigmf "${file%/*}" dead "${file##*/}" 0 ri8 1 ;;
+	*)
+		is_sigmf "${file%/*}" dead "${file##*/}" 4096 ri8 1
+		number=$((10#${file##*.}))
+		# of a file whose disk has failed the rest is a file of its own
+		is_dada "$file" $number "$("$TOOLS/tool_json" "$file.sigmf-meta" captures.0.vsib:stream_offset)"
+		;;
+	esac
+done
+ls "$RIG"/well/dead.*@*.sigmf-meta >/dev/null || rig_fail "no piece of a file on the other disk: $(ls "$RIG"/*)"
+
 # no room for a header is no room for the data
 rig_fault_set sick reset "only=none.raw" write:ENOSPC
 record 2 -s sim: -n 1M --name none "${to[@]}" --dada-header
@@ -60,7 +84,7 @@ rig_fault_set sick reset
 
 # ---- a disk that is slower than the source: overflows, and each ends a capture
 rig_fault_set sick reset rate=8M
-record 1 -s sim:burst=64Ki -r 160 -d 1 --name slow --file-size 4M "${to[@]}" --sigmf --sample-format ci16_le --dada-header
+record 1 -s sim:burst=64Ki -r 160 -d 1 --name slow --file-size 4M "${to[@]}" --ring 2Mi --block 64Ki --sigmf --sample-format ci16_le --dada-header
 rig_fault_set sick reset
 is_more ring.overflow_bytes 0
 audit slow "$RIG/sick"
