@@ -90,9 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	stream.start = input_take_number(&input, 5) % START_MAX;
 	stream.gap_bytes = 1 + input_take_number(&input, 3) % GAP_MAX;
-	stream.gap_at = input_take_number(&input, 4) % (input.len + 1);
-	lengths = input_begin(data, input.len);
+	stream.gap_at = input_take_number(&input, 4);
 	stream.len = input.len;
+	stream.gap_at %= stream.len + 1;
+	lengths = input_begin(data, stream.len);
 	at_once = walk(&stream, rate, NULL);
 	in_pieces = walk(&stream, rate, &lengths);
 	check(format_scan_stats(at_once), stream.len);
