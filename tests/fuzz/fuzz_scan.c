@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walk through a stream (tools/format_scan.h): any bytes, with a gap in them, in pieces of any length. What comes
+ * The walk through a stream (tools/format_scan.h), and its report: any bytes, with a gap in them, in pieces of any length. What comes
  * of frames must not depend on the pieces.
  */
 #include "tests/fuzz/input.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/format_report.h"
 #include "tools/format_scan.h"
 
 #define GAP_MAX (UINT64_C(1) << 20)
@@ -64,6 +66,35 @@ static void check(const struct format_stats *stats, size_t len)
 	format_stats_are_good(stats, true);
 }
 
+/* Counts of a report are 63 bits and no less than nothing, whatever the frames say. */
+static void check_numbers(const json_t *value)
+{
+	const json_t *item;
+	const char *key;
+	size_t index;
+
+	input_expect(!json_is_integer(value) || json_integer_value(value) >= 0);
+	json_array_foreach(value, index, item) check_numbers(item);
+	json_object_foreach((json_t *)value, key, item) check_numbers(item);
+}
+
+static void check_report(const struct format_stats *stats)
+{
+	struct findings *findings;
+	json_t *report = format_report_json(stats);
+	char *text = json_dumps(report, 0);
+
+	input_expect(text != NULL);
+	check_numbers(report);
+	free(text);
+	json_decref(report);
+	if (stats->layout.format == FORMAT_UNKNOWN)
+		return;
+	input_expect(findings_create(&findings, "fuzz", true) == 0);
+	format_report_say(stats, findings);
+	findings_free(findings);
+}
+
 /* The simulator's pattern is looked for in what is there: wrong bytes are told piece by piece. */
 static void compare(const struct format_stats *a, const struct format_stats *b)
 {
@@ -90,13 +121,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	stream.start = input_take_number(&input, 5) % START_MAX;
 	stream.gap_bytes = 1 + input_take_number(&input, 3) % GAP_MAX;
-	stream.gap_at = input_take_number(&input, 4) % (input.len + 1);
-	lengths = input_begin(data, input.len);
+	stream.gap_at = input_take_number(&input, 4);
 	stream.len = input.len;
+	stream.gap_at %= stream.len + 1;
+	lengths = input_begin(data, stream.len);
 	at_once = walk(&stream, rate, NULL);
 	in_pieces = walk(&stream, rate, &lengths);
 	check(format_scan_stats(at_once), stream.len);
 	check(format_scan_stats(in_pieces), stream.len);
+	check_report(format_scan_stats(at_once));
 	compare(format_scan_stats(at_once), format_scan_stats(in_pieces));
 	format_scan_free(at_once);
 	format_scan_free(in_pieces);

@@ -20,7 +20,6 @@ case $seconds in
 '' | *[!0-9]*) echo "run.sh: SECONDS is a whole number, not '$seconds'" >&2; exit 64 ;;
 esac
 mkdir -p $out/corpus $out/found $out/log
-rm -rf $out/seeds
 # Files of the targets' own lie in memory where that can be; a target that crashes leaves them.
 memory=/dev/shm
 [ -w $memory ] || memory=${TMPDIR:-/tmp}
@@ -38,7 +37,7 @@ trap stop INT TERM HUP
 
 # Words of the seeds that libFuzzer puts in: keys, units, names.
 make_words() {
-	grep -aohE '[A-Za-z_%@.]{2,24}' -r "$out/seeds/$1" | sort -u | head -n 400 | sed 's/.*/"&"/' >"$work/$1.words"
+	grep -aohE '[A-Za-z_%@.]{2,24}' -r "$work/seeds/$1" | sort -u | head -n 400 | sed 's/.*/"&"/' >"$work/$1.words"
 }
 
 start() {
@@ -46,7 +45,7 @@ start() {
 	mkdir -p "$out/corpus/$name" "$work/$name"
 	make_words "$name"
 	TMPDIR=$work/$name "$FUZZERS/$name" -max_total_time="$seconds" -timeout=$input_seconds -rss_limit_mb=1024 \
-		-dict="$work/$name.words" -print_final_stats=1 -artifact_prefix="$out/found/$name-" "$out/corpus/$name" "$out/seeds/$name" \
+		-dict="$work/$name.words" -print_final_stats=1 -artifact_prefix="$out/found/$name-" "$out/corpus/$name" "$work/seeds/$name" \
 		>"$out/log/$name.log" 2>&1 &
 	name_of[$!]=$name
 }
@@ -79,7 +78,7 @@ take_ended() {
 	done
 }
 
-bash "${0%/*}/seeds.sh" $out/seeds "$@" || { echo "run.sh: no seeds" >&2; exit 1; }
+bash "${0%/*}/seeds.sh" $work/seeds "$@" || { echo "run.sh: no seeds" >&2; exit 1; }
 echo "==== $# targets, $seconds s each"
 for name; do
 	take_ended $(($(nproc) - 1))
