@@ -43,12 +43,6 @@ struct dev {
 	bool has_data; /* the first byte has come */
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /*
  * poll() calls a device without poll support always ready, which would look like a device with
  * data; epoll refuses it.
@@ -170,7 +164,7 @@ static int wait_for_data(struct source *source, struct dev *dev, int64_t deadlin
 	int64_t nap_end;
 	int events;
 
-	if (is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
+	if (source_is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
 		return SOURCE_NOT_YET;
 	/* relaxed: a counter, exact by itself */
 	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
@@ -196,7 +190,7 @@ static ssize_t plain_read(struct source *source, void *buf, size_t len, int64_t 
 		int ret;
 
 		/* a blocking read() would wait, and the signal that was to end it may be past */
-		if (!dev->has_poll && is_interrupted(source))
+		if (!dev->has_poll && source_is_interrupted(source))
 			return SOURCE_NOT_YET;
 		got = read(dev->fd, buf, len);
 		if (got > 0) {
@@ -206,7 +200,7 @@ static ssize_t plain_read(struct source *source, void *buf, size_t len, int64_t 
 		if (!got && (!dev->is_fifo || dev->has_data))
 			return SOURCE_END;
 		if (got < 0 && errno == EINTR) {
-			if (is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
+			if (source_is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
 				return SOURCE_NOT_YET;
 			continue;
 		}

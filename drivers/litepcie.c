@@ -49,12 +49,6 @@ struct litepcie {
 	size_t kept_from, kept_count;
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* So far behind may a reader be without a loss. */
 static size_t safe_count(const struct litepcie *dev)
 {
@@ -360,7 +354,7 @@ static ssize_t litepcie_read(struct source *source, void *buf, size_t len, int64
 			return tell_loss(dev, got, mark);
 		if (dev->kept_count)
 			continue;
-		if (is_interrupted(source) || dev->ops->monotonic_ns(dev->node) >= deadline_ns)
+		if (source_is_interrupted(source) || dev->ops->monotonic_ns(dev->node) >= deadline_ns)
 			return SOURCE_NOT_YET;
 		if (got == -EINTR || dev->untold_bytes != lost_before)
 			continue;

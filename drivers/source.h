@@ -230,6 +230,13 @@ void source_interrupt(struct source *source);
 
 /* ---- for drivers ---- */
 
+/** source_is_interrupted() - has source_interrupt() been called? */
+static inline bool source_is_interrupted(const struct source *source)
+{
+	/* relaxed: nothing travels with the flag, it only has to be seen soon */
+	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
+}
+
 struct source_detail {
 	const char *key;
 	const char *value;

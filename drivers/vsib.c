@@ -107,12 +107,6 @@ static int ask(const struct vsib *vsib, enum board_request request, unsigned lon
 	return vsib->ops->control(vsib->board, request, 0, result);
 }
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* relaxed, here and below: counters written by the reader thread alone, each exact by itself */
 static void count(_Atomic uint64_t *counter)
 {
@@ -343,7 +337,7 @@ static int wait_for_window(struct source *source, struct vsib *vsib, int64_t *se
 		*second_utc_ns = second;
 		if (left <= 0)
 			return 0;
-		if (is_interrupted(source))
+		if (source_is_interrupted(source))
 			return source_fail(source, EINTR, "interrupted before the start");
 		vsib->ops->wait(vsib->board, left < WAIT_SLICE_NS ? left : WAIT_SLICE_NS);
 	}
@@ -727,7 +721,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 			tell_loss(vsib, mark);
 			return SOURCE_END;
 		}
-		if (is_interrupted(source) || now_ns(vsib) >= deadline_ns)
+		if (source_is_interrupted(source) || now_ns(vsib) >= deadline_ns)
 			return SOURCE_NOT_YET;
 		if (got == -EINTR)
 			continue;

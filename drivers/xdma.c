@@ -47,12 +47,6 @@ struct xdma {
 	bool has_told_timeout;
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_details(struct source *source, struct xdma *xdma)
@@ -242,7 +236,7 @@ static ssize_t xdma_read(struct source *source, void *buf, size_t len, int64_t d
 		if (kept)
 			return (ssize_t)kept;
 		/* a transfer waits, and the signal that was to end it may be past */
-		if (is_interrupted(source))
+		if (source_is_interrupted(source))
 			return SOURCE_NOT_YET;
 		since = xdma->ops->monotonic_ns(xdma->node);
 		got = transfer(source, xdma, buf, len);
@@ -250,7 +244,7 @@ static ssize_t xdma_read(struct source *source, void *buf, size_t len, int64_t d
 			return got;
 		if (xdma->kept_from < xdma->kept_to)
 			continue;
-		if (is_interrupted(source) || xdma->ops->monotonic_ns(xdma->node) >= deadline_ns)
+		if (source_is_interrupted(source) || xdma->ops->monotonic_ns(xdma->node) >= deadline_ns)
 			return SOURCE_NOT_YET;
 		nap(source, xdma, deadline_ns, since);
 	}

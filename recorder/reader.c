@@ -104,6 +104,7 @@ static void set_limits(struct reader *r)
 			r->is_limit_duration = true;
 		}
 	}
+	atomic_store_explicit(&session->deadline_ns, r->deadline_ns, memory_order_relaxed);
 }
 
 /* False when the stream is to end now; says why to the session. */

@@ -209,8 +209,9 @@ struct session {
 	int64_t armed_utc_ns;
 	_Atomic int64_t running_ns; /* reader: CLOCK_MONOTONIC when source_start() was through */
 	_Atomic int64_t started_ns; /* reader: CLOCK_MONOTONIC of the first sample's moment; 0 = not yet */
-	_Atomic int64_t start_utc_ns;    /* reader: of the first sample */
-	_Atomic int64_t last_data_ns;    /* reader: when something came last */
+	_Atomic int64_t start_utc_ns; /* reader: of the first sample */
+	_Atomic int64_t last_data_ns; /* reader: when something came last */
+	_Atomic int64_t deadline_ns; /* reader: CLOCK_MONOTONIC when -d ends the stream; 0 = never */
 	_Atomic int64_t stream_ended_ns; /* reader */
 	_Atomic int64_t longest_fill_ns; /* reader: longest time from one full block to the next */
 	account_counter unprotected_bytes; /* reader: of the stream, in rows for which there was no parity */

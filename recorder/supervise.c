@@ -14,7 +14,8 @@
 #include "recorder/status.h"
 
 #define TICK_NS UNITS_NS_PER_S
-#define LOOK_MS 50 /* between looks while the session is ending */
+#define HELD_NS (UNITS_NS_PER_S / 2) /* so long after the end of -d the reader is held */
+#define LOOK_MS 50                   /* between looks while the session is ending */
 #define PROGRESS_NS \
 	(INT64_C(60) * UNITS_NS_PER_S)    /* a drain without any progress for so long is given up */
 #define LAST_DISK_NS (UNITS_NS_PER_S / 2) /* the last disk is gone: 2 s in all, with END_NS */
@@ -134,6 +135,16 @@ static void wait_and_serve(struct supervisor *s, int64_t now)
 		status_answer(s->status, progress_snapshot(s->progress));
 }
 
+/* -d is the reader's to keep, but a device may hold it in a read() that knows no deadline. */
+static void keep_duration(struct supervisor *s, int64_t now)
+{
+	/* relaxed: set once, and a look too early only comes again */
+	int64_t deadline = atomic_load_explicit(&s->session->deadline_ns, memory_order_relaxed);
+
+	if (deadline && s->stopping_ns == 0 && now - HELD_NS > deadline)
+		session_stop(s->session, STOP_DURATION);
+}
+
 static void stay(struct supervisor *s)
 {
 	int64_t now = units_monotonic_ns();
@@ -142,6 +153,7 @@ static void stay(struct supervisor *s)
 	while (!session_is_settled(s->session) && may_wait(s, now)) {
 		wait_and_serve(s, now);
 		now = units_monotonic_ns();
+		keep_duration(s, now);
 		if (s->stopping_ns)
 			session_nudge(s->session);
 		if (now < s->next_tick_ns)
