@@ -319,6 +319,7 @@ static int read_gap(struct reading *reading, const json_t *line)
 		return 0;
 	gap.cause = cause_of(get_text(line, "cause"));
 	gap.is_estimated = json_is_true(json_object_get(line, "estimated"));
+	gap.is_filled = json_is_true(json_object_get(line, "filled"));
 	room = array_room(&history->gaps, history->gap_count, sizeof(*room));
 	if (!room)
 		return -ENOMEM;
