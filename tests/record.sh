@@ -118,6 +118,7 @@ account() {
 		rig_fail "received $received + filled $filled is not written $written + overflow $overflow + disk $disk + discarded $discarded + aborted $aborted"
 	disks=$(value 'disks.*.written_bytes' | sum)
 	physical=$((written * $(value copies) - $(value single_copy_bytes)))
+	[ "$(value parity)" = false ] || physical=$disks
 	[ "$disks" -eq "$physical" ] || rig_fail "the disks have $disks bytes; $written are written, $(value single_copy_bytes) of them once"
 	is physical_bytes "$physical"
 	listed=$(value 'gaps.#')

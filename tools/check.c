@@ -434,7 +434,17 @@ static int compare_stretches(const void *a, const void *b)
 	return x->is_gap - y->is_gap;
 }
 
-/* A gap that is filled is none: its bytes are to be elsewhere, and at the stream's end that must show, too. */
+/*
+ * A gap that is filled is none: its bytes are to be elsewhere, and that must show up to its end, but for what was
+ * discarded behind the recording's.
+ */
+static uint64_t filled_end(const struct history *history, const struct history_gap *gap)
+{
+	uint64_t end = gap->stream_offset + gap->bytes;
+
+	return history->end && end > history->end_bytes ? history->end_bytes : end;
+}
+
 static struct stretch *sort_stretches(const struct history *history, size_t *count)
 {
 	size_t n = 0;
@@ -450,7 +460,7 @@ static struct stretch *sort_stretches(const struct history *history, size_t *cou
 		all[n].offset = history->gaps[i].stream_offset;
 		all[n].end = all[n].offset + history->gaps[i].bytes;
 		if (history->gaps[i].is_filled)
-			all[n].offset = all[n].end;
+			all[n].offset = all[n].end = filled_end(history, &history->gaps[i]);
 		all[n].is_gap = true;
 	}
 	if (n)
