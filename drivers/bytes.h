@@ -56,6 +56,14 @@ static inline uint64_t bytes_be64(const void *from)
 	return be64toh(value);
 }
 
+/** bytes_fill_word() - four bytes of fill from byte @offset of it on, as a little-endian number */
+static inline uint32_t bytes_fill_word(uint64_t offset)
+{
+	int turn = (int)(offset % 4) * 8;
+
+	return BYTES_FILL_WORD >> turn | BYTES_FILL_WORD << ((32 - turn) & 31);
+}
+
 /** bytes_are_fill() - is it nothing but fill, begun at any of its four bytes? @len: 4 at least */
 static inline bool bytes_are_fill(const void *data, size_t len)
 {
@@ -63,9 +71,21 @@ static inline bool bytes_are_fill(const void *data, size_t len)
 	uint32_t word = bytes_le32(bytes);
 	bool is_fill = false;
 
-	for (int turn = 0; turn < 32; turn += 8)
-		is_fill |= word == (BYTES_FILL_WORD >> turn | BYTES_FILL_WORD << ((32 - turn) & 31));
+	for (uint64_t offset = 0; offset < 4; offset++)
+		is_fill |= word == bytes_fill_word(offset);
 	return is_fill && memcmp(bytes, bytes + 4, len - 4) == 0;
+}
+
+/** bytes_put_fill() - bytes [@offset, @offset + @len) of a stream of nothing but fill */
+static inline void bytes_put_fill(void *data, size_t len, uint64_t offset)
+{
+	const uint32_t word = htole32(bytes_fill_word(offset));
+	unsigned char *bytes = data;
+	size_t at = 0;
+
+	for (; at + sizeof(word) <= len; at += sizeof(word))
+		memcpy(bytes + at, &word, sizeof(word));
+	memcpy(bytes + at, &word, len - at);
 }
 
 #endif

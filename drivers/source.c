@@ -277,6 +277,11 @@ int source_start(struct source *source)
 	return ret;
 }
 
+void source_fill(struct source *source, void *buf, size_t len)
+{
+	source->ops->fill(source, buf, len);
+}
+
 void source_stop(struct source *source)
 {
 	source->note[0] = '\0';

@@ -110,6 +110,8 @@ struct source_ops {
 	void (*give)(struct source *source, uint32_t block);
 	ssize_t (*take)(struct source *source, uint32_t *block, int64_t deadline_ns,
 			struct source_mark *mark);
+	/* see source_fill(); never blocks, never fails. Only a source that sets gives_vdif_fill is asked */
+	void (*fill)(struct source *source, void *buf, size_t len);
 	void (*stop)(struct source *source);
 	void (*close)(struct source *source);
 };
@@ -131,7 +133,8 @@ struct source {
 	bool checks_clock; /* true: compares bytes with the clock itself; false: whoever reads may */
 	uint32_t word_bytes; /* sample word for the dead-sampler watch: 1, 2 or 4; set by open */
 	size_t frame_bytes;  /* frame length when known, else 0: blocks become multiples of it */
-	dev_t device;        /* st_rdev of a character device, else 0: finds its NUMA node */
+	bool gives_vdif_fill; /* ops->fill gives VDIF frames, marked invalid, for those lost; set by open */
+	dev_t device;         /* st_rdev of a character device, else 0: finds its NUMA node */
 	int64_t start_utc_ns; /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
 				   it, with a note, when the first sample comes a second early or late */
 	bool is_started; /* between start and stop; reader thread */
@@ -207,6 +210,15 @@ void source_give(struct source *source, uint32_t block);
  */
 ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
 		    struct source_mark *mark);
+/**
+ * source_fill() - VDIF frames, marked invalid, that stand for what was lost
+ * @len: more than 0; all calls behind one source_read() together no more than its mark.lost_bytes
+ *
+ * The first call behind a source_read() that told of a loss gives the first of the lost bytes; each further one
+ * goes on, in the middle of a frame, too. Who needs no fill, or not all of it, just doesn't ask. Only of a
+ * source with gives_vdif_fill. Thread: reader; never blocks.
+ */
+void source_fill(struct source *source, void *buf, size_t len);
 
 /** source_stop() - stop the flow (a board stops its DMA); idempotent. Thread: reader. */
 void source_stop(struct source *source);

@@ -153,6 +153,31 @@ bool vdif_is_fill(const void *data, const struct vdif_header *header)
 		       word_of(data, (int)(len / 4) - 1) == BYTES_FILL_WORD);
 }
 
+static void put_word(void *data, int index, uint32_t word)
+{
+	word = htole32(word);
+	memcpy((unsigned char *)data + (size_t)index * 4, &word, sizeof(word));
+}
+
+void vdif_put_invalid(void *frame, const void *model, const struct vdif_place *place)
+{
+	const uint32_t invalid = UINT32_C(1) << 31, form = UINT32_C(1) << 30;
+	struct vdif_header header;
+
+	vdif_read(model, &header);
+	memmove(frame, model, header.header_bytes);
+	put_word(frame, 0, invalid | (word_of(frame, 0) & form) | bits_of(place->second, 0, 30));
+	put_word(frame, 1, (word_of(frame, 1) & UINT32_C(0xff000000)) | bits_of(place->frame, 0, 24));
+	put_word(frame, 3,
+		 (word_of(frame, 3) & UINT32_C(0xfc00ffff)) | bits_of(place->thread, 0, 10) << 16);
+	if (header.edv == VDIF_EDV_MULTIPLEXED) {
+		put_word(frame, 6, 0);
+		put_word(frame, 7, 0);
+	}
+	bytes_put_fill((unsigned char *)frame + header.header_bytes,
+		       header.frame_bytes - header.header_bytes, 0);
+}
+
 const char *vdif_edv_name(unsigned int edv)
 {
 	switch (edv) {

@@ -84,6 +84,23 @@ bool vdif_is_fill(const void *data, const struct vdif_header *header);
 /** vdif_fill_bytes() - how much of a frame vdif_is_fill() looks at */
 uint32_t vdif_fill_bytes(const struct vdif_header *header);
 
+/* Which frame: the fields that differ from one frame of a recording to the next. */
+struct vdif_place {
+	uint32_t second; /* since the epoch; 30 bits */
+	uint32_t frame;  /* in this second; 24 bits */
+	uint16_t thread; /* 10 bits */
+};
+
+/**
+ * vdif_put_invalid() - a frame that stands for one that was lost: marked invalid, its payload the fill word
+ * @frame: as many bytes as the model's header says
+ * @model: header of a frame of the same recording that vdif_read() takes for one; may be where @frame is
+ *
+ * All fields but those of @place are the model's. Of its extension the mask of valid channels (EDV 4) is
+ * cleared, and what counts packets (EDV 2) or tells a time of its own (EDV 0xAB) stays the model's.
+ */
+void vdif_put_invalid(void *frame, const void *model, const struct vdif_place *place);
+
 /** vdif_edv_name() - who uses it; NULL: unknown */
 const char *vdif_edv_name(unsigned int edv);
 

@@ -39,7 +39,7 @@ void account_gap(struct account *account, const struct gap *gap)
 	if (account->gap_kept_count > 0)
 		last = &account->gaps[account->gap_kept_count - 1];
 	if (last && account->gap_count == account->gap_kept_count && last->cause == gap->cause &&
-	    last->is_estimated == gap->is_estimated &&
+	    last->is_estimated == gap->is_estimated && last->is_filled == gap->is_filled &&
 	    last->stream_offset + last->bytes == gap->stream_offset) {
 		last->bytes += gap->bytes;
 	} else {
@@ -66,16 +66,18 @@ const char *account_cause_name(enum gap_cause cause)
 bool account_check(const struct account *account, const struct account_sum *sum, char *error, size_t len)
 {
 	uint64_t received = account_get(&account->received_bytes);
+	uint64_t filled = account_get(&account->filled_bytes);
 	uint64_t overflow = account_get(&account->overflow_bytes);
 	uint64_t discarded = account_get(&account->discarded_bytes);
 
-	if (received == sum->written_bytes + overflow + sum->disk_bytes + discarded + sum->aborted_bytes)
+	if (received + filled ==
+	    sum->written_bytes + overflow + sum->disk_bytes + discarded + sum->aborted_bytes)
 		return true;
 	snprintf(error, len,
-		 "the account doesn't close: received %" PRIu64 ", but written %" PRIu64
-		 " + overflow %" PRIu64 " + disk %" PRIu64 " + discarded %" PRIu64
-		 " + aborted %" PRIu64 "; this is a fault of the recorder",
-		 received, sum->written_bytes, overflow, sum->disk_bytes, discarded,
+		 "the account doesn't close: received %" PRIu64 " + filled %" PRIu64
+		 ", but written %" PRIu64 " + overflow %" PRIu64 " + disk %" PRIu64
+		 " + discarded %" PRIu64 " + aborted %" PRIu64 "; this is a fault of the recorder",
+		 received, filled, sum->written_bytes, overflow, sum->disk_bytes, discarded,
 		 sum->aborted_bytes);
 	return false;
 }

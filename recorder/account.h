@@ -3,9 +3,10 @@
  * account.h - every byte of the stream: where it is, or where and why it was lost
  *
  * The sum that must hold, to the byte, at the end of every run (account_check()):
- *   stream   = received + lost by the source
- *   received = written + overflow + disk + discarded + aborted
- * Each term is counted where it happens and by one thread; none is computed from the others.
+ *   stream            = received + lost by the source
+ *   received + filled = written + overflow + disk + discarded + aborted
+ * Filled is what was put into the ring in place of bytes that the source lost: of the stream, but not received,
+ * and still lost. From there on it goes the way of all bytes. Each term is counted where it happens and by one thread; none is computed from the others.
  * Threads:  counters are relaxed atomics, each with the writer named; any thread reads.
  *           account_gap() from any thread (a mutex: a gap is an event, not the data path).
  */
@@ -28,6 +29,7 @@ struct gap {
 	enum gap_cause cause;
 	int64_t utc_ns;
 	bool is_estimated;
+	bool is_filled; /* cause source: fill was recorded in its place; what else is lost of that is a gap of its own */
 };
 
 /* A counter with one writing thread; add and read by these two. */
@@ -37,8 +39,9 @@ struct account {
 	account_counter received_bytes;    /* reader: came out of the source */
 	account_counter source_lost_bytes; /* reader: the source said they were lost */
 	account_counter estimated_bytes;   /* reader: part of source_lost_bytes told by the clock */
-	account_counter overflow_bytes;    /* reader: received, but the ring was full */
-	account_counter overflow_count;    /* reader: separate overflows */
+	account_counter filled_bytes; /* reader: of source_lost_bytes, in whose place fill was put */
+	account_counter overflow_bytes; /* reader: received, but the ring was full */
+	account_counter overflow_count; /* reader: separate overflows */
 	account_counter discarded_bytes; /* reader: received, but not of the recording; gaps only within it */
 	account_counter unclaimed_disk_bytes; /* supervisor: left in the ring when the last disk was gone */
 	account_counter unclaimed_aborted_bytes; /* supervisor: left in the ring when the operator aborted */
@@ -83,7 +86,7 @@ void account_free(struct account *account);
 /**
  * account_gap() - note a loss by position and cause
  *
- * A gap that goes on where the one noted last, of the same cause, ends is joined to it.
+ * A gap that goes on where the one noted last, of the same kind, ends is joined to it.
  */
 void account_gap(struct account *account, const struct gap *gap);
 

@@ -244,16 +244,17 @@ void journal_say_segment(struct journal *journal, const struct journal_segment *
 	journal_say(journal, line);
 }
 
-void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes,
-		     const char *cause, int64_t utc_ns, bool is_estimated)
+void journal_say_gap(struct journal *journal, const struct journal_gap *gap)
 {
 	char utc[UNITS_UTC_LEN];
 	json_t *line = json_pack("{ss sI sI ss ss}", "type", "gap", "stream_offset",
-				 (json_int_t)stream_offset, "bytes", (json_int_t)bytes, "cause",
-				 cause, "utc", units_format_utc(utc, utc_ns));
+				 (json_int_t)gap->stream_offset, "bytes", (json_int_t)gap->bytes,
+				 "cause", gap->cause, "utc", units_format_utc(utc, gap->utc_ns));
 
-	if (line && is_estimated)
+	if (line && gap->is_estimated)
 		json_object_set_new(line, "estimated", json_true());
+	if (line && gap->is_filled)
+		json_object_set_new(line, "filled", json_true());
 	journal_say(journal, line);
 }
 

@@ -26,7 +26,10 @@
  *            row_offset (absent: 0) on, going on into the rows that follow; the XOR of all of a row, short ones
  *            filled up with zeros, is zero
  *   gap      stream_offset, bytes, cause ("overflow", "source", "disk", "aborted", "discarded": the
- *            rest of a packet that another loss has torn), utc, estimated (only when true)
+ *            rest of a packet that another loss has torn), utc, estimated (only when true), filled (only
+ *            when true: cause "source", and fill stands in the place of all these bytes. They are in segments,
+ *            or in other gaps if the fill was lost in turn. The line comes before any segment with the fill; a
+ *            long gap has several that go on with each other, one that was filled in part one more for the rest)
  *   clock    stream_offset, utc, monotonic_ns, synchronized (true/false), offset_s; every 10 s
  *   event    event (a word: "disk-failed", "disk-full", "disk-stuck", "disk-back", "disk-space",
  *            "disks-full", "source-silent", "source-back", "source-slow", "source-fast",
@@ -77,6 +80,14 @@ struct journal_segment {
 	int64_t utc_ns; /* of the segment's first byte */
 };
 
+struct journal_gap {
+	uint64_t stream_offset;
+	uint64_t bytes;
+	const char *cause;
+	int64_t utc_ns;
+	bool is_estimated, is_filled;
+};
+
 /**
  * journal_create() - no file yet
  * @target_count: journals that will be kept
@@ -108,8 +119,7 @@ void journal_end(struct journal *journal, json_t *line);
 void journal_say(struct journal *journal, json_t *line);
 
 void journal_say_segment(struct journal *journal, const struct journal_segment *segment);
-void journal_say_gap(struct journal *journal, uint64_t stream_offset, uint64_t bytes,
-		     const char *cause, int64_t utc_ns, bool is_estimated);
+void journal_say_gap(struct journal *journal, const struct journal_gap *gap);
 /** journal_say_event() - @target < 0: of the recording as a whole */
 void journal_say_event(struct journal *journal, const char *event, const char *text, int target,
 		       int64_t utc_ns);

@@ -290,6 +290,15 @@ static int set_on_overflow(struct options *o, const char *value)
 	return index < 0 ? index : 0;
 }
 
+static int set_fill(struct options *o, const char *value)
+{
+	int index = pick(value, "none|pattern|vdif-invalid");
+
+	if (index >= 0)
+		o->session.fill = (enum fill_policy)index;
+	return index < 0 ? index : 0;
+}
+
 static int set_checksum(struct options *o, const char *value)
 {
 	int index = pick(value, "none|xxh3");
@@ -475,6 +484,7 @@ enum {
 	KEY_DEPTH,
 	KEY_DISK_TIMEOUT,
 	KEY_ON_OVERFLOW,
+	KEY_FILL,
 	KEY_CHECKSUM,
 	KEY_JOURNAL,
 	KEY_SIGMF,
@@ -562,6 +572,9 @@ static const struct option_row rows[] = {
 	{ "on-overflow", KEY_ON_OVERFLOW, "auto|drop|wait|stop",
 	  "full ring: drop and count, let the source wait, or stop; auto = by the kind of source",
 	  set_on_overflow, false },
+	{ "fill", KEY_FILL, "none|pattern|vdif-invalid",
+	  "what is recorded in place of what the source lost: nothing (default), the fill pattern, or invalid VDIF frames",
+	  set_fill, false },
 	{ "checksum", KEY_CHECKSUM, "xxh3|none",
 	  "checksums of all data in the journal (default xxh3)", set_checksum, false },
 	{ "journal", KEY_JOURNAL, "yes|no", "keep NAME.vsib.jsonl beside the data (default yes)",

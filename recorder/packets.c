@@ -18,7 +18,9 @@ bool packets_is_label_full(const struct layout_plan *plan, const struct block_la
 static void discard(struct session *session, uint64_t stream_offset, uint64_t bytes)
 {
 	account_add(&session->account.discarded_bytes, bytes);
-	session_gap(session, stream_offset, bytes, GAP_DISCARDED, false);
+	session_gap(session, (struct gap){ .stream_offset = stream_offset,
+					   .bytes = bytes,
+					   .cause = GAP_DISCARDED });
 }
 
 /*

@@ -624,9 +624,10 @@ json_t *progress_snapshot(const struct progress *progress)
 	json_object_set_new(o, "rate_in_bps", json_real(progress->in_bps));
 	json_object_set_new(o, "rate_out_bps", json_real(progress->out_bps));
 	json_object_set_new(o, "lost",
-			    json_pack("{sI sI sI}", "overflow_bytes",
+			    json_pack("{sI sI sI sI}", "overflow_bytes",
 				      (json_int_t)account_get(&account->overflow_bytes), "source_bytes",
 				      (json_int_t)account_get(&account->source_lost_bytes),
+				      "filled_bytes", (json_int_t)account_get(&account->filled_bytes),
 				      "disk_bytes", (json_int_t)sum.disk_bytes));
 	json_object_set_new(o, "ring",
 			    json_pack("{sI sI sI}", "capacity_bytes",

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "drivers/bytes.h"
 #include "drivers/units.h"
 #include "recorder/lanes.h"
 #include "recorder/room.h"
@@ -19,6 +21,8 @@
 #define NEAR_NS INT64_C(100000000)
 #define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
+#define FILL_SHARE 4 /* of the ring: so much of it stays free of fill, for what comes meanwhile */
+#define FILL_RUNS 2  /* may begin before what was read in front of the fill has its block */
 
 struct reader {
 	struct session *session;
@@ -149,13 +153,26 @@ static int64_t next_turn(const struct reader *r, int64_t now)
 	return r->deadline_ns < now + TURN_NS ? r->deadline_ns : now + TURN_NS;
 }
 
+/* The time @bytes behind one that is told, as well as the rate tells. */
+static int64_t later(const struct reader *r, int64_t utc_ns, uint64_t bytes)
+{
+	uint64_t rate_bps = r->session->source->rate_bps;
+
+	return rate_bps ? utc_ns + units_time_for(bytes, rate_bps) : utc_ns;
+}
+
+static int64_t earlier(const struct reader *r, int64_t utc_ns, uint64_t bytes)
+{
+	uint64_t rate_bps = r->session->source->rate_bps;
+	int64_t ns = rate_bps ? units_time_for(bytes, rate_bps) : 0;
+
+	return ns < utc_ns ? utc_ns - ns : utc_ns;
+}
+
 /* ---- what the source says ---- */
 
-/*
- * Bytes the source lost before the data just read: the stream goes on behind them. What it threw away has
- * no place in the stream.
- */
-static void note_mark(struct reader *r, const struct source_mark *mark)
+/* What has no place in the stream: what the source threw away, and packets of unknown length. */
+static void note_packets(struct reader *r, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
@@ -167,15 +184,6 @@ static void note_mark(struct reader *r, const struct source_mark *mark)
 			"%s dropped %" PRIu64
 			" packets for want of room in its buffer; they are missing near stream offset %" PRIu64,
 			session->source->name, mark->lost_packets, r->position);
-	if (mark->lost_bytes == 0)
-		return;
-	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
-	if (mark->is_estimated)
-		account_add(&session->account.estimated_bytes, mark->lost_bytes);
-	session_gap(session, r->position, mark->lost_bytes, GAP_SOURCE, mark->is_estimated);
-	session_notice(session, "the source lost %s%" PRIu64 " bytes at stream offset %" PRIu64,
-		       mark->is_estimated ? "about " : "", mark->lost_bytes, r->position);
-	r->position += mark->lost_bytes;
 }
 
 static void note_silence(struct reader *r, int64_t now)
@@ -215,27 +223,6 @@ static void note_words(struct reader *r)
 	session->source->note[0] = '\0';
 	while ((line = strsep(&rest, "\n")) != NULL)
 		session_event(session, "source-note", -1, "%s", line);
-}
-
-static bool end_of_source(struct reader *r, ssize_t result, const struct source_mark *mark)
-{
-	struct session *session = r->session;
-
-	note_mark(r, mark); /* lost at the very end: nothing comes behind it */
-	note_words(r);
-	if (result == SOURCE_NOT_YET) {
-		note_silence(r, units_monotonic_ns());
-		return false;
-	}
-	if (result == SOURCE_END) {
-		session_stop(session, STOP_SOURCE_END);
-		return true;
-	}
-	if (result == -EINTR)
-		return false; /* told to look round: may_go_on() decides */
-	session_event(session, "source-failed", -1, "%s", session->source->error);
-	session_stop(session, STOP_SOURCE_ERROR);
-	return true;
 }
 
 /* ---- bytes against clock ---- */
@@ -290,28 +277,20 @@ static void end_overflow(struct reader *r)
 	if (!r->is_overflowing)
 		return;
 	r->is_overflowing = false;
-	session_gap(session, r->overflow_from, r->overflow_bytes, GAP_OVERFLOW, false);
+	session_gap(session, (struct gap){ .stream_offset = r->overflow_from,
+					   .bytes = r->overflow_bytes,
+					   .cause = GAP_OVERFLOW });
 	session_notice(session,
 		       "the ring was full for %.3f s: %" PRIu64 " bytes lost at stream offset %" PRIu64,
 		       (double)(units_monotonic_ns() - r->overflow_ns) / 1e9, r->overflow_bytes,
 		       r->overflow_from);
 }
 
-/* The source can't wait: its bytes are read, counted and dropped. False when it has ended. */
-static bool drop_some(struct reader *r)
+/* Bytes that were received and have no place. */
+static void note_overflow(struct reader *r, uint64_t bytes)
 {
 	struct session *session = r->session;
-	struct source_mark mark;
-	size_t len = within_limit(r, session->plan.block_bytes), taken;
-	/* short turns: room may come any time, and this is no time to sleep */
-	ssize_t n =
-		read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
 
-	if (n <= 0)
-		return !end_of_source(r, n, &mark);
-	if (mark.lost_bytes)
-		end_overflow(r); /* two causes, two gaps */
-	note_mark(r, &mark);
 	if (!r->is_overflowing) {
 		r->is_overflowing = true;
 		r->overflow_from = r->position;
@@ -321,23 +300,19 @@ static bool drop_some(struct reader *r)
 		if (session->config.on_overflow == OVERFLOW_STOP)
 			session_stop(session, STOP_OVERFLOW);
 	}
-	taken = within_limit(r, (size_t)n);
-	account_add(&session->account.received_bytes, (uint64_t)n);
-	account_add(&session->account.overflow_bytes, taken);
-	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
-	r->overflow_bytes += taken;
-	r->position += taken;
-	note_data(r, units_monotonic_ns());
-	return true;
+	account_add(&session->account.overflow_bytes, bytes);
+	r->overflow_bytes += bytes;
+	r->position += bytes;
 }
 
 /* The source can wait: so do we, until a block comes back. */
 static void wait_for_room(struct reader *r, uint32_t ticket)
 {
 	struct session *session = r->session;
-	int64_t now = units_monotonic_ns(), waited;
+	int64_t now = units_monotonic_ns(), until = next_turn(r, now), waited;
 
-	ring_sleep(session->ring, RING_PRODUCER, ticket, next_turn(r, now));
+	/* what must be put even when the time is over */
+	ring_sleep(session->ring, RING_PRODUCER, ticket, until > now ? until : now + TURN_NS);
 	waited = units_monotonic_ns() - now;
 	/* relaxed: ours alone to write */
 	atomic_store_explicit(&session->waited_ns,
@@ -366,6 +341,162 @@ static bool is_far_ahead(const struct reader *r, int64_t now)
 	return held_bytes >= NEAR_BYTES && held_bytes >= NEAR_BLOCKS * session->plan.block_bytes;
 }
 
+/* ---- what the source lost, and fill in its place ---- */
+
+/*
+ * Fill must not cost what really comes. A source that can't wait has a share of the ring for itself, and
+ * what was read already must find room behind the fill, in the ring and on the disks.
+ */
+static bool may_fill(const struct reader *r)
+{
+	const struct session *session = r->session;
+	uint32_t copies = session->plan.has_second ? 2 : 1;
+
+	if (session->can_drop &&
+	    ring_free_count(session->ring) <= session->plan.block_count / FILL_SHARE + FILL_RUNS)
+		return false;
+	return room_is_left(session, lanes_unput_runs(r->lanes) + FILL_RUNS * copies);
+}
+
+/*
+ * Where the next piece of fill goes, and how long it may be. In a block that has been begun there is always room,
+ * if what was read, @behind bytes, fits in behind it. 0: no more of it.
+ */
+static size_t fill_room(struct reader *r, size_t behind, uint64_t wanted, void **to)
+{
+	for (;;) {
+		uint32_t ticket = ring_listen(r->session->ring, RING_PRODUCER);
+		bool is_new = lanes_is_between_blocks(r->lanes);
+		size_t room, len;
+
+		if (is_new && !may_fill(r))
+			return 0;
+		room = lanes_room(r->lanes, to);
+		len = wanted < room ? (size_t)wanted : room;
+		if (len > 0)
+			return is_new || len + behind <= room || may_fill(r) ? len : 0;
+		if (r->session->can_drop || !may_go_on(r))
+			return 0;
+		wait_for_room(r, ticket);
+	}
+}
+
+static void put_fill(struct reader *r, const struct source_mark *mark, void *to, size_t len,
+		     int64_t utc_ns)
+{
+	struct session *session = r->session;
+
+	if (session->config.fill == FILL_VDIF_INVALID)
+		source_fill(session->source, to, len);
+	else
+		bytes_put_fill(to, len, r->position);
+	/* before the bytes: no journal says that they are there, and not what they are */
+	session_gap(session, (struct gap){ .stream_offset = r->position,
+					   .bytes = len,
+					   .cause = GAP_SOURCE,
+					   .is_estimated = mark->is_estimated,
+					   .is_filled = true });
+	account_add(&session->account.filled_bytes, len);
+	lanes_filled(r->lanes, len, r->position, utc_ns);
+	r->position += len;
+}
+
+/* As much as there is room for. Return: how many bytes. */
+static uint64_t fill(struct reader *r, const struct source_mark *mark, size_t behind, int64_t utc_ns)
+{
+	uint64_t wanted = within_limit(r, mark->lost_bytes), done = 0;
+	size_t len;
+	void *to;
+
+	while (done < wanted && (len = fill_room(r, behind, wanted - done, &to)) > 0) {
+		put_fill(r, mark, to, len, later(r, utc_ns, done));
+		done += len;
+	}
+	return done;
+}
+
+/*
+ * Bytes the source lost before the data just read: the stream goes on behind them.
+ * @behind: so many of those data wait until the fill has its place; they are not where it goes
+ */
+static void note_source_loss(struct reader *r, const struct source_mark *mark, bool is_filled,
+			     size_t behind)
+{
+	struct session *session = r->session;
+	int64_t utc_ns = mark->utc_ns ? mark->utc_ns : session_utc(session, units_monotonic_ns());
+	uint64_t from = r->position, filled = 0;
+	char words[64] = "";
+
+	if (mark->lost_bytes == 0)
+		return;
+	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
+	if (mark->is_estimated)
+		account_add(&session->account.estimated_bytes, mark->lost_bytes);
+	if (is_filled)
+		filled = fill(r, mark, behind, earlier(r, utc_ns, mark->lost_bytes));
+	session_gap(session, (struct gap){ .stream_offset = r->position,
+					   .bytes = mark->lost_bytes - filled,
+					   .cause = GAP_SOURCE,
+					   .is_estimated = mark->is_estimated });
+	if (filled)
+		snprintf(words, sizeof(words), ", %" PRIu64 " of them filled", filled);
+	session_notice(session, "the source lost %s%" PRIu64 " bytes at stream offset %" PRIu64 "%s",
+		       mark->is_estimated ? "about " : "", mark->lost_bytes, from, words);
+	r->position = from + mark->lost_bytes;
+}
+
+static bool is_to_be_filled(const struct reader *r, const struct source_mark *mark)
+{
+	return mark->lost_bytes > 0 && r->session->config.fill != FILL_NONE;
+}
+
+static bool end_of_source(struct reader *r, ssize_t result, const struct source_mark *mark)
+{
+	struct session *session = r->session;
+
+	note_packets(r, mark);
+	/* lost at the very end: nothing comes behind it */
+	note_source_loss(r, mark, is_to_be_filled(r, mark), 0);
+	note_words(r);
+	if (result == SOURCE_NOT_YET) {
+		note_silence(r, units_monotonic_ns());
+		return false;
+	}
+	if (result == SOURCE_END) {
+		session_stop(session, STOP_SOURCE_END);
+		return true;
+	}
+	if (result == -EINTR)
+		return false; /* told to look round: may_go_on() decides */
+	session_event(session, "source-failed", -1, "%s", session->source->error);
+	session_stop(session, STOP_SOURCE_ERROR);
+	return true;
+}
+
+/* The source can't wait: its bytes are read, counted and dropped. False when it has ended. */
+static bool drop_some(struct reader *r)
+{
+	struct session *session = r->session;
+	struct source_mark mark;
+	size_t len = within_limit(r, session->plan.block_bytes), taken;
+	/* short turns: room may come any time, and this is no time to sleep */
+	ssize_t n =
+		read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
+
+	if (n <= 0)
+		return !end_of_source(r, n, &mark);
+	if (mark.lost_bytes)
+		end_overflow(r); /* two causes, two gaps */
+	note_packets(r, &mark);
+	note_source_loss(r, &mark, false, 0);
+	taken = within_limit(r, (size_t)n);
+	account_add(&session->account.received_bytes, (uint64_t)n);
+	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
+	note_overflow(r, taken);
+	note_data(r, units_monotonic_ns());
+	return true;
+}
+
 /* ---- the loop ---- */
 
 static void note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
@@ -388,11 +519,48 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 	r->last_fill_ns = now;
 }
 
+/*
+ * What waits aside while fill takes its place goes behind it. There is room for it, unless the ring has very few
+ * blocks: a source that can wait does so, but not for ever once the stream is to end.
+ */
+static void put_aside(struct reader *r, size_t bytes, int64_t utc_ns)
+{
+	struct session *session = r->session;
+	const char *from = session->scrap;
+	int64_t until = INT64_MAX;
+
+	for (size_t done = 0; done < bytes;) {
+		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
+		void *to;
+		size_t room = lanes_room(r->lanes, &to);
+		size_t len = bytes - done < room ? bytes - done : room;
+		int64_t now = units_monotonic_ns();
+
+		if (len > 0) {
+			memcpy(to, from + done, len);
+			note_fill(r, to, len, room, now);
+			lanes_filled(r->lanes, len, r->position, later(r, utc_ns, done));
+			r->position += len;
+			done += len;
+			continue;
+		}
+		if (until == INT64_MAX && !may_go_on(r))
+			until = now + DEVICE_NS;
+		if (session->can_drop || now >= until) {
+			note_overflow(r, bytes - done);
+			return;
+		}
+		wait_for_room(r, ticket);
+	}
+}
+
 /* One read into the ring. False when the stream is over. */
 static bool read_some(struct reader *r, void *data, size_t room)
 {
 	struct session *session = r->session;
 	struct source_mark mark;
+	bool is_aside;
+	int64_t utc_ns;
 	size_t len = read_length(r, room), taken;
 	int64_t now = units_monotonic_ns();
 	ssize_t n = read_device(session, data, len, next_turn(r, now), &mark);
@@ -400,7 +568,12 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	now = units_monotonic_ns();
-	note_mark(r, &mark);
+	utc_ns = mark.utc_ns ? mark.utc_ns : session_utc(session, now);
+	is_aside = is_to_be_filled(r, &mark);
+	if (is_aside)
+		memcpy(session->scrap, data, (size_t)n);
+	note_packets(r, &mark);
+	note_source_loss(r, &mark, is_aside, (size_t)n);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	taken = within_limit(r, (size_t)n);
 	/* what the source lost counts as stream: the last bytes may lie behind the limit */
@@ -409,9 +582,12 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	note_words(r);
 	if (taken == 0)
 		return true;
+	if (is_aside) {
+		put_aside(r, taken, utc_ns);
+		return true;
+	}
 	note_fill(r, data, taken, room, now);
-	lanes_filled(r->lanes, taken, r->position,
-		     mark.utc_ns ? mark.utc_ns : session_utc(session, now));
+	lanes_filled(r->lanes, taken, r->position, utc_ns);
 	r->position += taken;
 	return true;
 }
@@ -490,7 +666,7 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	out_of_device(session);
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
-	note_mark(r, &mark);
+	note_packets(r, &mark); /* of nothing else it knows that it is missing */
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);

@@ -50,9 +50,11 @@ static void text_gaps(FILE *out, const struct session *session)
 	for (size_t i = 0; i < account->gap_kept_count && i < TEXT_GAPS; i++) {
 		const struct gap *gap = &account->gaps[i];
 
-		fprintf(out, "  gap: %" PRIu64 " bytes at stream offset %" PRIu64 ", cause %s%s, %s\n",
+		fprintf(out,
+			"  gap: %" PRIu64 " bytes at stream offset %" PRIu64 ", cause %s%s%s, %s\n",
 			gap->bytes, gap->stream_offset, account_cause_name(gap->cause),
-			gap->is_estimated ? " (estimated)" : "", units_format_utc(utc, gap->utc_ns));
+			gap->is_estimated ? " (estimated)" : "", gap->is_filled ? ", filled" : "",
+			units_format_utc(utc, gap->utc_ns));
 	}
 	if (account->gap_count > TEXT_GAPS)
 		fprintf(out, "  ... %" PRIu64 " gaps in all%s\n", account->gap_count,
@@ -84,11 +86,11 @@ static void text_account(FILE *out, const struct session *session)
 		account_stream_bytes(account), account_get(&account->received_bytes),
 		account_get(&account->source_lost_bytes),
 		account_get(&account->estimated_bytes) ? " (partly estimated by the clock)" : "");
-	fprintf(out,
-		"  received %" PRIu64 " bytes = written %" PRIu64 " + overflow %" PRIu64
-		" + lost with a disk %" PRIu64,
-		account_get(&account->received_bytes), sum.written_bytes,
-		account_get(&account->overflow_bytes), sum.disk_bytes);
+	fprintf(out, "  received %" PRIu64 " bytes", account_get(&account->received_bytes));
+	if (account_get(&account->filled_bytes))
+		fprintf(out, " + filled %" PRIu64, account_get(&account->filled_bytes));
+	fprintf(out, " = written %" PRIu64 " + overflow %" PRIu64 " + lost with a disk %" PRIu64,
+		sum.written_bytes, account_get(&account->overflow_bytes), sum.disk_bytes);
 	if (account_get(&account->discarded_bytes))
 		fprintf(out, " + discarded %" PRIu64, account_get(&account->discarded_bytes));
 	if (sum.aborted_bytes)
@@ -321,6 +323,8 @@ static json_t *json_gaps(const struct account *account)
 
 		if (gap->is_estimated)
 			json_object_set_new(o, "estimated", json_true());
+		if (gap->is_filled)
+			json_object_set_new(o, "filled", json_true());
 		json_array_append_new(gaps, o);
 	}
 	return gaps;
@@ -451,7 +455,7 @@ static void add_account(json_t *o, const struct session *session)
 	json_object_set_new(o, "disk_lost_bytes", number(sum.disk_bytes));
 	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
 	json_object_set_new(o, "aborted_bytes", number(sum.aborted_bytes));
-	json_object_set_new(o, "filled_bytes", number(0));
+	json_object_set_new(o, "filled_bytes", number(account_get(&account->filled_bytes)));
 	json_object_set_new(o, "copies", json_integer(session->plan.has_second ? 2 : 1));
 	json_object_set_new(o, "single_copy_bytes", number(session_single_bytes(session)));
 	json_object_set_new(o, "parity", json_boolean(session->plan.has_parity));

@@ -68,6 +68,18 @@ static int open_source(struct session *session, struct refusal *refusal)
 			      session->source ? session->source->error : "no memory for the source");
 }
 
+static int check_fill(const struct session *session, struct refusal *refusal)
+{
+	const struct source *source = session->source;
+
+	if (session->config.fill != FILL_VDIF_INVALID || source->gives_vdif_fill)
+		return 0;
+	return session_refuse(
+		refusal, EX_USAGE, -EINVAL,
+		"--fill vdif-invalid: %s doesn't know which VDIF frames it has lost; --fill pattern keeps the time axis, and vsib-gather --fill=vdif-invalid can do it afterwards",
+		source->name);
+}
+
 static int open_targets(struct session *session, struct refusal *refusal)
 {
 	const struct session_config *config = &session->config;
@@ -274,6 +286,8 @@ int session_create(struct session **out, const struct session_config *config, st
 		session_refuse(refusal, EX_OSERR, ret, "no memory");
 	if (ret == 0)
 		ret = open_source(session, refusal);
+	if (ret == 0)
+		ret = check_fill(session, refusal);
 	if (ret == 0)
 		ret = open_targets(session, refusal);
 	if (ret == 0)

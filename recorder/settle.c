@@ -169,10 +169,11 @@ static void say_end(struct session *session)
 			      (json_int_t)sum.written_bytes, "overflow_bytes",
 			      (json_int_t)account_get(&account->overflow_bytes), "disk_lost_bytes",
 			      (json_int_t)sum.disk_bytes, "source_lost_bytes",
-			      (json_int_t)account_get(&account->source_lost_bytes), "discarded_bytes",
-			      (json_int_t)account_get(&account->discarded_bytes), "aborted_bytes",
-			      (json_int_t)sum.aborted_bytes, "filled_bytes", (json_int_t)0,
-			      "duration_s", (double)session_duration_ns(session) / 1e9, "utc",
+			      (json_int_t)account_get(&account->source_lost_bytes),
+			      "discarded_bytes", (json_int_t)account_get(&account->discarded_bytes),
+			      "aborted_bytes", (json_int_t)sum.aborted_bytes, "filled_bytes",
+			      (json_int_t)account_get(&account->filled_bytes), "duration_s",
+			      (double)session_duration_ns(session) / 1e9, "utc",
 			      units_format_utc(utc, session_utc(session, session->ended_ns))));
 }
 
@@ -368,7 +369,9 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	if (session_single_bytes(session) > 0 || session_unprotected_bytes(session) > 0 ||
 	    metadata_failures(session->metadata) > 0)
 		outcome = OUTCOME_DEGRADED;
-	if (account_stream_bytes(account) > written + account_get(&account->discarded_bytes))
+	/* fill is written, but what it stands for is lost all the same */
+	if (account_stream_bytes(account) + account_get(&account->filled_bytes) >
+	    written + account_get(&account->discarded_bytes))
 		outcome = OUTCOME_LOSS;
 	if (atomic_load_explicit(&session->source->stats.packets.lost_count, memory_order_relaxed))
 		outcome = OUTCOME_LOSS; /* of whole packets nobody knows how long they were */

@@ -210,23 +210,24 @@ void session_event(struct session *session, const char *event, int target, const
 	tell(session, text, true);
 }
 
-void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
-		 enum gap_cause cause, bool is_estimated)
+void session_gap(struct session *session, struct gap gap)
 {
-	struct gap gap = {
-		.stream_offset = stream_offset,
-		.bytes = bytes,
-		.cause = cause,
-		.utc_ns = session_utc(session, units_monotonic_ns()),
-		.is_estimated = is_estimated,
-	};
+	struct journal_gap line;
 
-	if (bytes == 0)
+	if (gap.bytes == 0)
 		return;
+	gap.utc_ns = session_utc(session, units_monotonic_ns());
 	account_gap(&session->account, &gap);
+	line = (struct journal_gap){
+		.stream_offset = gap.stream_offset,
+		.bytes = gap.bytes,
+		.cause = account_cause_name(gap.cause),
+		.utc_ns = gap.utc_ns,
+		.is_estimated = gap.is_estimated,
+		.is_filled = gap.is_filled,
+	};
 	if (session->journal)
-		journal_say_gap(session->journal, stream_offset, bytes, account_cause_name(cause),
-				gap.utc_ns, is_estimated);
+		journal_say_gap(session->journal, &line);
 }
 
 struct gone {
@@ -238,7 +239,9 @@ static void tell_gone(void *context, uint64_t stream_offset, uint64_t bytes)
 {
 	const struct gone *gone = context;
 
-	session_gap(gone->session, stream_offset, bytes, gone->cause, false);
+	session_gap(gone->session, (struct gap){ .stream_offset = stream_offset,
+						 .bytes = bytes,
+						 .cause = gone->cause });
 }
 
 void session_lose(struct session *session, account_counter *counter, uint64_t stream_offset,
@@ -253,7 +256,7 @@ void session_lose(struct session *session, account_counter *counter, uint64_t st
 	if (counter)
 		account_add(counter, bytes);
 	if (!session->copies)
-		session_gap(session, stream_offset, bytes, cause, false);
+		tell_gone(&gone, stream_offset, bytes);
 	else if (copies_lose(session->copies, number & LAYOUT_SECOND, stream_offset, bytes, cause,
 			     tell_gone, &gone) < 0)
 		session_warn(session,

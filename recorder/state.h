@@ -45,6 +45,13 @@
 
 enum overflow_policy { OVERFLOW_AUTO, OVERFLOW_DROP, OVERFLOW_WAIT, OVERFLOW_STOP };
 
+/* What is recorded in place of what the source lost. */
+enum fill_policy {
+	FILL_NONE,         /* nothing: files are closed up */
+	FILL_PATTERN,      /* bytes_put_fill() at the stream's offset */
+	FILL_VDIF_INVALID, /* source_fill() */
+};
+
 /* Why the stream ended; the first reason stays. */
 enum stop_reason {
 	STOP_NONE,
@@ -83,6 +90,7 @@ struct session_config {
 	bool use_parity; /* of all other disks, on the last */
 	bool is_ring_default; /* nobody asked for this ring: a smaller one will do where it doesn't fit */
 	enum overflow_policy on_overflow;
+	enum fill_policy fill;
 	enum engine_kind engine;
 	unsigned depth; /* writes in flight a disk; 0 = by the block's size */
 	int64_t disk_timeout_ns; /* a disk that has not moved for so long is stuck, while others can take over; 0 = never */
@@ -189,8 +197,8 @@ struct session {
 	struct source *source;
 	struct memory memory;
 	struct ring *ring;
-	void *scrap;             /* one block: where an overflow's bytes go */
-	void *lent;              /* the blocks of a source that fills its own; NULL = it doesn't */
+	void *scrap; /* reader: one block, for an overflow's bytes, and for those read that are to go behind fill */
+	void *lent;  /* the blocks of a source that fills its own; NULL = it doesn't */
 	struct journal *journal; /* NULL = none is kept */
 	struct metadata *metadata; /* NULL = none is asked for */
 	struct account account;
@@ -302,9 +310,8 @@ void session_event(struct session *session, const char *event, int target, const
  */
 char *session_take_event(struct session *session, uint64_t *hidden_count);
 
-/** session_gap() - note a loss in account and journal; any thread */
-void session_gap(struct session *session, uint64_t stream_offset, uint64_t bytes,
-		 enum gap_cause cause, bool is_estimated);
+/** session_gap() - note a loss in account and journal, of no bytes too; utc_ns is set here; any thread */
+void session_gap(struct session *session, struct gap gap);
 
 /**
  * session_lose() - bytes that were put into the ring will not be durable: counted, and a gap; of one of two

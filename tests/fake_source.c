@@ -15,6 +15,7 @@
 struct fake {
 	struct fake_source_script script;
 	uint64_t position; /* in the stream, losses counted */
+	uint64_t fill_at;  /* the same of what is filled next */
 	uint64_t chance;
 	uint64_t device_left; /* after the stop */
 	bool is_stopped;
@@ -68,6 +69,7 @@ static int fake_open(struct source *source, const struct source_config *config)
 	source->can_wait = fake->script.can_wait;
 	source->rate_bps = fake->script.rate_bps;
 	source->frame_bytes = fake->script.frame_bytes;
+	source->gives_vdif_fill = fake->script.gives_fill;
 	fake->device_left = fake->script.device_bytes;
 	atomic_store_explicit(&source->stats.device_ring_bytes, fake->script.device_bytes,
 			      memory_order_relaxed);
@@ -106,6 +108,7 @@ static ssize_t fake_read(struct source *source, void *buf, size_t len, int64_t d
 	}
 	if (script->error_at && fake->position >= script->error_at)
 		return source_fail(source, EIO, "the board has burnt down");
+	fake->fill_at = fake->position;
 	if (is_turn(fake, script->loss_one_in)) {
 		mark->lost_bytes = 1 + chance(fake) % script->loss_max;
 		mark->is_estimated = chance(fake) % 2;
@@ -128,6 +131,19 @@ static ssize_t fake_read(struct source *source, void *buf, size_t len, int64_t d
 	sim_fill(buf, len, fake->position, script->seed);
 	fake->position += len;
 	return (ssize_t)len;
+}
+
+uint64_t fake_source_fill_seed(void)
+{
+	return fake_source_script.seed + 1;
+}
+
+static void fake_fill(struct source *source, void *buf, size_t len)
+{
+	struct fake *fake = source->state;
+
+	sim_fill(buf, len, fake->fill_at, fake_source_fill_seed());
+	fake->fill_at += len;
 }
 
 static void fake_stop(struct source *source)
@@ -219,6 +235,7 @@ const struct source_ops fake_source_ops = {
 	.open = fake_open,
 	.start = fake_start,
 	.read = fake_read,
+	.fill = fake_fill,
 	.stop = fake_stop,
 	.close = fake_close,
 };

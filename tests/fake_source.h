@@ -37,10 +37,13 @@ struct fake_source_script {
 	bool can_wait;
 	uint64_t rate_bps; /* as told; it does not pace */
 	size_t frame_bytes;
+	bool gives_fill; /* for what it loses: the pattern under fake_source_fill_seed(), at the same position */
 };
 
 extern struct fake_source_script fake_source_script;
 extern const struct source_ops fake_source_ops;
 extern const struct source_ops fake_lending_source_ops;
+
+uint64_t fake_source_fill_seed(void);
 
 #endif

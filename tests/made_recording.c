@@ -208,6 +208,14 @@ void made_gap(const char *journal, uint64_t stream_offset, uint64_t bytes, const
 		    stream_offset, bytes, cause);
 }
 
+void made_filled_gap(const char *journal, uint64_t stream_offset, uint64_t bytes)
+{
+	append_line(journal,
+		    "{\"type\":\"gap\",\"stream_offset\":%" PRIu64 ",\"bytes\":%" PRIu64
+		    ",\"cause\":\"source\",\"utc\":\"" UTC "\",\"filled\":true}",
+		    stream_offset, bytes);
+}
+
 void made_end(const char *journal, uint64_t stream_bytes)
 {
 	append_line(journal,

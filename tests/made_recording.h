@@ -42,6 +42,7 @@ void made_say_copies(const char *journal);
 void made_segment(const char *journal, unsigned target, const char *file, uint64_t file_offset,
 		  uint64_t stream_offset, size_t bytes);
 void made_gap(const char *journal, uint64_t stream_offset, uint64_t bytes, const char *cause);
+void made_filled_gap(const char *journal, uint64_t stream_offset, uint64_t bytes);
 /** made_end() - with all totals, of a stream without any loss */
 void made_end(const char *journal, uint64_t stream_bytes);
 

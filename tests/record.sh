@@ -9,7 +9,8 @@
 #	is ring.overflow_count 0                the test fails unless the report says so; is_more KEY 0: a larger number
 #	said 'clock was stepped'                the test fails unless its words ($words) match this expression
 #	says 'block 7'; says_not 'gap'          the same with a text that is no expression
-#	audit NAME "$RIG/a" "$RIG/b"            every journal tells the truth about the files; $RIG/gaps has the gaps
+#	audit NAME "$RIG/a" "$RIG/b"            every journal tells the truth about the files; $RIG/gaps has the gaps, but for
+#	                                        those that were filled while recording: these are in $RIG/filled
 #	twice_bytes                             of the last audit: on two disks each
 #	gathered FILE NAME "$RIG/a" ...         what vsib-gather makes of it is FILE, byte for byte
 #	gathered_sim BYTES NAME "$RIG/a" ...    ... is the simulator's stream with the gaps of the last audit, BYTES in all
@@ -103,20 +104,21 @@ sum() {
 
 # Every byte has its place in the report, and every loss its gap.
 account() {
-	local text stream received lost written overflow disk discarded aborted gaps listed disks physical
+	local text stream received lost written overflow disk discarded aborted gaps filled listed disks physical
 	text=$(
 		value stream_bytes source.received_bytes source.lost_bytes written_bytes ring.overflow_bytes disk_lost_bytes \
-			discarded_bytes aborted_bytes gap_count
+			discarded_bytes aborted_bytes gap_count filled_bytes
 	) || exit 1
 	# shellcheck disable=SC2086 # numbers
 	set -- $text
-	stream=$1 received=$2 lost=$3 written=$4 overflow=$5 disk=$6 discarded=$7 aborted=$8 gaps=$9
+	stream=$1 received=$2 lost=$3 written=$4 overflow=$5 disk=$6 discarded=$7 aborted=$8 gaps=$9 filled=${10}
 	[ "$stream" -eq $((received + lost)) ] ||
 		rig_fail "stream $stream is not received $received + lost by the source $lost"
-	[ "$received" -eq $((written + overflow + disk + discarded + aborted)) ] ||
-		rig_fail "received $received is not written $written + overflow $overflow + disk $disk + discarded $discarded + aborted $aborted"
+	[ $((received + filled)) -eq $((written + overflow + disk + discarded + aborted)) ] ||
+		rig_fail "received $received + filled $filled is not written $written + overflow $overflow + disk $disk + discarded $discarded + aborted $aborted"
 	disks=$(value 'disks.*.written_bytes' | sum)
 	physical=$((written * $(value copies) - $(value single_copy_bytes)))
+	[ "$(value parity)" = false ] || physical=$disks
 	[ "$disks" -eq "$physical" ] || rig_fail "the disks have $disks bytes; $written are written, $(value single_copy_bytes) of them once"
 	is physical_bytes "$physical"
 	listed=$(value 'gaps.#')
@@ -151,6 +153,7 @@ audit() {
 		first=$target
 	done
 	sed -n 's/^gap \([0-9]* [0-9]*\) .*/\1/p' "$RIG/audit" >"$RIG/gaps"
+	sed -n 's/^filled //p' "$RIG/audit" >"$RIG/filled"
 }
 
 # So many bytes of the stream the last audit has found in two copies, always on two different disks.

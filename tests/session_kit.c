@@ -43,6 +43,8 @@ struct tally {
 	struct piece *pieces;
 	size_t piece_count;
 	uint64_t written, gaps[GAP_CAUSE_COUNT];
+	struct piece *fills; /* gaps that are filled: their bytes are in other pieces */
+	size_t fill_count;
 	uint8_t *numbers; /* layout mark6: how often each block number was seen */
 	uint32_t number_end, number_count;
 };
@@ -298,6 +300,12 @@ static bool take_line(struct tally *tally, const json_t *line)
 			return wrong(tally, "a gap line is impossible");
 		tally->gaps[piece->cause] += piece->bytes;
 		tally->piece_count++;
+		if (!json_object_get(line, "filled"))
+			return true;
+		if (piece->cause != GAP_SOURCE)
+			return wrong(tally, "a gap of another cause than source is filled");
+		tally->fills[tally->fill_count++] = *piece;
+		tally->piece_count--;
 	}
 	return true;
 }
@@ -372,7 +380,8 @@ static bool take_lines(struct tally *tally)
 	size_t i;
 
 	tally->pieces = calloc(json_array_size(tally->lines), sizeof(tally->pieces[0]));
-	if (!tally->pieces)
+	tally->fills = calloc(json_array_size(tally->lines), sizeof(tally->fills[0]));
+	if (!tally->pieces || !tally->fills)
 		die("calloc");
 	json_array_foreach(tally->lines, i, line)
 	{
@@ -381,6 +390,7 @@ static bool take_lines(struct tally *tally)
 		last = line;
 	}
 	qsort(tally->pieces, tally->piece_count, sizeof(tally->pieces[0]), by_stream_offset);
+	qsort(tally->fills, tally->fill_count, sizeof(tally->fills[0]), by_stream_offset);
 	if (strcmp(string(json_array_get(tally->lines, 0), "type"), "start") != 0)
 		return wrong(tally, "the first line is not \"start\"");
 	if (tally->kit->session->plan.has_second && !count_copies(tally))
@@ -452,11 +462,17 @@ static bool check_account(struct tally *tally)
 static bool check_sums(struct tally *tally)
 {
 	const struct session *session = tally->kit->session;
+	uint64_t filled = 0;
 
 	if (tally->written != session_written_bytes(session))
 		return wrong(tally,
 			     "%" PRIu64 " bytes are counted as written, the journal has %" PRIu64,
 			     session_written_bytes(session), tally->written);
+	for (size_t i = 0; i < tally->fill_count; i++)
+		filled += tally->fills[i].bytes;
+	if (filled != account_get(&session->account.filled_bytes))
+		return wrong(tally, "%" PRIu64 " bytes are counted as filled, the journal has %" PRIu64,
+			     account_get(&session->account.filled_bytes), filled);
 	for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
 		if (tally->gaps[cause] != session->account.gap_bytes[cause])
 			return wrong(tally,
@@ -465,6 +481,43 @@ static bool check_sums(struct tally *tally)
 				     account_cause_name((enum gap_cause)cause),
 				     session->account.gap_bytes[cause], tally->gaps[cause]);
 	return true;
+}
+
+/* How much of fill is as it should be: the pattern, or what the source gives for it. */
+static size_t verify_fill(const struct tally *tally, const char *bytes, size_t len, uint64_t offset)
+{
+	static const char pattern[4] = { 0x44, 0x33, 0x22, 0x11 };
+	size_t right = 0;
+
+	if (tally->kit->config.fill == FILL_VDIF_INVALID)
+		return sim_verify(bytes, len, offset, fake_source_fill_seed());
+	while (right < len && bytes[right] == pattern[(offset + right) % 4])
+		right++;
+	return right;
+}
+
+/* How much of a segment is what it should be: the source's bytes, and fill where that is told. */
+static size_t verify_stream(const struct tally *tally, const char *bytes, size_t len, uint64_t offset)
+{
+	size_t done = 0, right = 0, i = 0;
+
+	while (done < len && right == done) {
+		uint64_t at = offset + done, part = len - done;
+		bool is_fill;
+
+		while (i < tally->fill_count &&
+		       tally->fills[i].stream_offset + tally->fills[i].bytes <= at)
+			i++;
+		is_fill = i < tally->fill_count && tally->fills[i].stream_offset <= at;
+		if (is_fill && tally->fills[i].stream_offset + tally->fills[i].bytes - at < part)
+			part = tally->fills[i].stream_offset + tally->fills[i].bytes - at;
+		else if (!is_fill && i < tally->fill_count && tally->fills[i].stream_offset - at < part)
+			part = tally->fills[i].stream_offset - at;
+		right += is_fill ? verify_fill(tally, bytes + done, part, at) :
+				   sim_verify(bytes + done, part, at, fake_source_script.seed);
+		done += part;
+	}
+	return right;
 }
 
 /* @bytes: piece->bytes, read and compared */
@@ -486,7 +539,7 @@ static bool read_segment(struct tally *tally, const struct piece *piece, char *b
 		close(fd);
 	}
 	if (n == (ssize_t)piece->bytes && piece->cause == SEGMENT)
-		right = sim_verify(bytes, piece->bytes, piece->stream_offset, fake_source_script.seed);
+		right = verify_stream(tally, bytes, piece->bytes, piece->stream_offset);
 	snprintf(sum, sizeof(sum), "%016" PRIx64, (uint64_t)XXH3_64bits(bytes, piece->bytes));
 	if (n != (ssize_t)piece->bytes)
 		return wrong(tally, "%s has not the %" PRIu64 " bytes at %" PRIu64, path,
@@ -751,6 +804,7 @@ const char *kit_check(struct kit *kit)
 	is_right = check_account(&tally) && read_journals(&tally) && take_lines(&tally) &&
 		   check_tiles(&tally) && check_sums(&tally) && check_content(&tally);
 	free(tally.pieces);
+	free(tally.fills);
 	free(tally.numbers);
 	json_decref(tally.lines);
 	return is_right ? NULL : kit->error;

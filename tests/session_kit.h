@@ -53,7 +53,7 @@ bool kit_end(struct kit *kit, int64_t wait_ns, int64_t patience_ns);
 /**
  * kit_check() - account, journals and files against each other and against the stream
  *
- * Every byte of the stream is in exactly one segment or gap; each segment's bytes are in its file and are those of the stream, with the
+ * Every byte of the stream is in exactly one segment or gap, but for gaps that are filled: their bytes are fill. Each segment's bytes are in its file and are those of the stream, with the
  * right checksum; sums per cause are those of the account; the journals of all good disks hold the same lines; final names carry nothing
  * but what the journal says.
  * Return: NULL when all is right, else a sentence.

@@ -80,6 +80,7 @@ static void choose_shape(struct kit *kit)
 	config->use_checksums = !is_one_in(4);
 	if (is_one_in(4))
 		config->on_overflow = is_one_in(2) ? OVERFLOW_WAIT : OVERFLOW_DROP;
+	config->fill = (enum fill_policy)chance(3);
 }
 
 static void choose_source(uint64_t seed, const struct kit *kit)
@@ -94,8 +95,9 @@ static void choose_source(uint64_t seed, const struct kit *kit)
 		script->piece_max = 1 + chance(3 * block);
 	if (is_one_in(3)) {
 		script->loss_one_in = 1 + (unsigned)chance(20);
-		script->loss_max = 1 + chance(3 * block);
+		script->loss_max = 1 + chance((is_one_in(4) ? 100 : 3) * block);
 	}
+	script->gives_fill = kit->config.fill == FILL_VDIF_INVALID;
 	if (script->piece_max && script->piece_max < 500)
 		script->bytes = 1 + script->bytes / 20;
 	if (is_one_in(4))

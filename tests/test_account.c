@@ -75,6 +75,38 @@ static void what_the_source_lost_is_stream_but_not_received(void **state)
 	assert_true(account_check(&account, &sum, error, sizeof(error)));
 }
 
+static void fill_is_stream_that_was_lost_and_is_written_all_the_same(void **state)
+{
+	struct account_sum sum = { .written_bytes = 15, .disk_bytes = 1 };
+
+	(void)state;
+	account_add(&account.received_bytes, 10);
+	account_add(&account.source_lost_bytes, 7);
+	assert_false(account_check(&account, &sum, error, sizeof(error)));
+	account_add(&account.filled_bytes, 6);
+	assert_true(account_check(&account, &sum, error, sizeof(error)));
+	assert_int_equal(account_stream_bytes(&account), 17);
+	sum.written_bytes = 10;
+	assert_false(account_check(&account, &sum, error, sizeof(error)));
+	assert_non_null(strstr(error, "received 10 + filled 6, but written 10"));
+}
+
+static void a_gap_that_is_filled_is_one_of_its_own(void **state)
+{
+	struct gap gap = { .stream_offset = 100, .bytes = 10, .cause = GAP_SOURCE, .is_filled = true };
+
+	(void)state;
+	account_gap(&account, &gap);
+	gap.stream_offset = 110;
+	account_gap(&account, &gap);
+	note(120, 5, GAP_SOURCE, false);
+	assert_int_equal(account.gap_count, 2);
+	assert_int_equal(account.gaps[0].bytes, 20);
+	assert_true(account.gaps[0].is_filled);
+	assert_false(account.gaps[1].is_filled);
+	assert_int_equal(account.gap_bytes[GAP_SOURCE], 25);
+}
+
 static void gaps_that_touch_are_one_gap(void **state)
 {
 	(void)state;
@@ -147,6 +179,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_the_source_lost_is_stream_but_not_received,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			fill_is_stream_that_was_lost_and_is_written_all_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_gap_that_is_filled_is_one_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_that_touch_are_one_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_gaps_than_are_kept_are_still_counted, setup,
 						teardown),

@@ -329,6 +329,36 @@ static void any_number_of_ends_and_discarded_gaps_is_read(void **state)
 	recording_free(recording);
 }
 
+/* Fill is in segments, or lost like other bytes; what it stands for counts as lost by the source. */
+static void a_gap_that_is_filled_is_in_segments_or_other_gaps(void **state)
+{
+	const char *journal = begin_raw();
+	char sentences[8192];
+
+	(void)state;
+	made_filled_gap(journal, 1000, 30);
+	made_filled_gap(journal, 2 * CHUNK - 10, 20);
+	made_gap(journal, 2 * CHUNK, 15, "disk");
+	made_append(journal,
+		    "{\"type\":\"end\",\"stream_bytes\":10015,\"received_bytes\":9965,\"source_lost_bytes\":50,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":15,\"discarded_bytes\":0,\"aborted_bytes\":0,\"filled_bytes\":50}\n");
+	assert_int_equal(account(sentences), 0);
+}
+
+static void fill_that_is_nowhere_is_said(void **state)
+{
+	const char *journal = begin_raw();
+	char sentences[8192];
+
+	(void)state;
+	made_filled_gap(journal, 2 * CHUNK, 30);
+	made_append(journal,
+		    "{\"type\":\"end\",\"stream_bytes\":10030,\"received_bytes\":10000,\"source_lost_bytes\":30,\"written_bytes\":10000,\"overflow_bytes\":0,\"disk_lost_bytes\":0,\"discarded_bytes\":0,\"aborted_bytes\":0,\"filled_bytes\":20}\n");
+	assert_int_equal(account(sentences), 3);
+	assert_non_null(strstr(sentences, "30 bytes of the stream are neither"));
+	assert_non_null(strstr(sentences, "filled_bytes 20, the lines before it come to 30"));
+	assert_non_null(strstr(sentences, "received_bytes 10000 + filled_bytes 20 are not"));
+}
+
 static void totals_that_are_not_there_are_not_missed(void **state)
 {
 	const char *journal = begin_raw();
@@ -448,6 +478,8 @@ int main(void)
 		CASE(an_end_line_that_contradicts_itself_is_said),
 		CASE(what_is_discarded_behind_the_end_is_no_gap),
 		CASE(any_number_of_ends_and_discarded_gaps_is_read),
+		CASE(a_gap_that_is_filled_is_in_segments_or_other_gaps),
+		CASE(fill_that_is_nowhere_is_said),
 		CASE(totals_that_are_not_there_are_not_missed),
 		CASE(journals_are_told_apart),
 		CASE(a_file_that_is_open_for_writing_makes_it_busy),

@@ -130,8 +130,8 @@ static void every_kind_of_line_is_as_promised(void **state)
 	journal_say_segment(journal, &segment);
 	segment.has_xxh3 = false;
 	journal_say_segment(journal, &segment);
-	journal_say_gap(journal, 100, 50, "overflow", 1, false);
-	journal_say_gap(journal, 100, 50, "source", 1, true);
+	journal_say_gap(journal, &(struct journal_gap){ 100, 50, "overflow", 1, false, false });
+	journal_say_gap(journal, &(struct journal_gap){ 100, 50, "source", 1, true, true });
 	journal_say_event(journal, "disk-failed", "it said \"no\"\n", 2, 1000000001);
 	journal_say_event(journal, "clock-step", "by 1 s", -1, 0);
 	flush_all(1);
@@ -149,7 +149,9 @@ static void every_kind_of_line_is_as_promised(void **state)
 	assert_null(text_at(lines, 2, "xxh3"));
 	assert_string_equal(text_at(lines, 3, "cause"), "overflow");
 	assert_null(json_object_get(json_array_get(lines, 3), "estimated"));
+	assert_null(json_object_get(json_array_get(lines, 3), "filled"));
 	assert_true(json_is_true(json_object_get(json_array_get(lines, 4), "estimated")));
+	assert_true(json_is_true(json_object_get(json_array_get(lines, 4), "filled")));
 	assert_string_equal(text_at(lines, 5, "text"), "it said \"no\"\n");
 	assert_int_equal(number_at(lines, 5, "target"), 2);
 	assert_string_equal(text_at(lines, 5, "utc"), "1970-01-01T00:00:01.000000001Z");
@@ -184,7 +186,8 @@ static void all_copies_have_all_lines_whenever_they_are_flushed(void **state)
 	begin(COPIES);
 	for (int i = 0; i < 5000;
 	     i++) { /* some 500 KB: many pieces of the buffer, lines across their borders */
-		journal_say_gap(journal, (uint64_t)i, 1, "source", i, false);
+		journal_say_gap(journal,
+				&(struct journal_gap){ (uint64_t)i, 1, "source", i, false, false });
 		if (i % 100 == 0)
 			assert_int_equal(journal_flush(journal, 0), 0);
 		if (i == 3000)

@@ -399,6 +399,28 @@ static void a_clock_beyond_all_time_is_not_believed(void **state)
 	assert_int_equal(check_whole(made_path("d1/scan"), &gaps), CHUNK);
 }
 
+/* The fill of the first is safe; of the second, at the end, nothing is: it is lost like other bytes. */
+static void fill_stays_and_is_told(void **state)
+{
+	const char *journal = begin_raw(0, "scan.raw");
+	struct said said;
+	char *text;
+
+	(void)state;
+	made_write_samples(made_path("d1/scan.raw"), 0, 1000, 0);
+	made_filled_gap(journal, 500, 100);
+	made_segment(journal, 0, "scan.raw", 0, 0, 1000);
+	made_filled_gap(journal, 1100, 40);
+	recover_twice(made_path("d1/scan"), &said);
+	text = made_read(journal);
+	assert_non_null(strstr(text, "\"stream_offset\":1000,\"bytes\":140,\"cause\":\"aborted\""));
+	assert_non_null(strstr(text, "\"stream_bytes\":1140,\"received_bytes\":1000"));
+	assert_non_null(strstr(text, "\"written_bytes\":1000"));
+	assert_non_null(strstr(text, "\"source_lost_bytes\":140"));
+	assert_non_null(strstr(text, "\"aborted_bytes\":140,\"filled_bytes\":140"));
+	free(text);
+}
+
 static void rescued_pieces_survive(void **state)
 {
 	const char *journal;
@@ -759,6 +781,7 @@ int main(void)
 		CASE(all_journals_become_the_longest_one_with_an_end),
 		CASE(stretches_that_nobody_knows_of_become_gaps),
 		CASE(a_clock_beyond_all_time_is_not_believed),
+		CASE(fill_stays_and_is_told),
 		CASE(rescued_pieces_survive),
 		CASE(left_overs_of_the_second_copy_go_as_well),
 		CASE(without_one_target_nothing_is_cut_or_removed),

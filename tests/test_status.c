@@ -298,7 +298,7 @@ static void the_screen_shows_what_the_object_says(void **state)
 		"{\"schema\":\"vsib-status/1\",\"name\":\"scan\",\"pid\":77,\"program\":\"vsib-record\",\"version\":\"0.1.0\","
 		"\"state\":\"recording\",\"source\":\"sim:\",\"rate_bps\":512000000,\"utc\":\"2026-11-30T08:15:00Z\","
 		"\"elapsed_s\":90,\"left_s\":3600,\"stream_bytes\":5760000000,\"written_bytes\":5000000000,"
-		"\"rate_in_bps\":512000000,\"rate_out_bps\":83886080,\"lost\":{\"overflow_bytes\":1000,\"source_bytes\":0,"
+		"\"rate_in_bps\":512000000,\"rate_out_bps\":83886080,\"lost\":{\"overflow_bytes\":1000,\"source_bytes\":0,\"filled_bytes\":0,"
 		"\"disk_bytes\":0},\"ring\":{\"capacity_bytes\":1000,\"held_bytes\":500,\"high_water_bytes\":750},"
 		"\"disks\":[{\"target\":\"/mnt/usb\\u001b[2J1\",\"state\":\"ok\",\"written_bytes\":1,\"rate_bps\":8388608,"
 		"\"worst_write_s\":0.25,\"free_bytes\":1000000000,\"files\":3}],\"warnings\":[\"slow\"]}");

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "drivers/bytes.h"
 #include "drivers/vdif.h"
 #include "tests/sample.h"
 
@@ -200,6 +201,75 @@ static void stations_are_letters_or_numbers(void **state)
 	assert_string_equal(vdif_station_name(name, 0x4b00), "0x4b00");
 }
 
+/* The frame number and thread are new, all else but the mark is the model's; the length of any form. */
+static void an_invalid_frame_is_like_its_model(void **state)
+{
+	const struct vdif_place place = { .second = 1234567, .frame = 0xabcdef, .thread = 0x2a5 };
+	unsigned char model[VDIF_HEADER_BYTES], *frame = malloc(5032);
+	struct vdif_header header, old;
+
+	(void)state;
+	for (int is_legacy = 0; is_legacy < 2; is_legacy++) {
+		uint32_t first = is_legacy ? VDIF_LEGACY_HEADER_BYTES : VDIF_HEADER_BYTES;
+
+		fill_header(model, 5032, is_legacy ? 0 : VDIF_EDV_VLBA);
+		put_word(model, 0, UINT32_C(5) | (is_legacy ? UINT32_C(1) << 30 : 0));
+		put_word(model, 4, UINT32_C(3) << 24 | 16000);
+		put_word(model, 5, 0xacabfeed);
+		put_word(model, 7, 0x12345678);
+		vdif_put_invalid(frame, model, &place);
+		assert_true(vdif_read(model, &old));
+		assert_true(vdif_read(frame, &header));
+		assert_true(vdif_is_alike(model, frame));
+		assert_true(header.is_invalid);
+		assert_int_equal(header.second, place.second);
+		assert_int_equal(header.frame, place.frame);
+		assert_int_equal(header.thread, place.thread);
+		assert_int_equal(header.epoch, old.epoch);
+		assert_int_equal(header.station, old.station);
+		assert_int_equal(header.sample_rate_hz, old.sample_rate_hz);
+		assert_memory_equal(frame + 16,
+				    is_legacy ? (unsigned char *)"\x44\x33\x22\x11" : model + 16,
+				    is_legacy ? 4 : 16);
+		assert_true(bytes_are_fill(frame + first, 5032 - first));
+		assert_memory_equal(frame + first, "\x44\x33\x22\x11", 4);
+		assert_true(vdif_is_fill(frame, &header));
+	}
+	free(frame);
+}
+
+static void an_invalid_frame_has_no_valid_channel(void **state)
+{
+	const struct vdif_place place = { .second = 1 };
+	unsigned char frame[8032];
+	struct vdif_header header;
+
+	(void)state;
+	fill_header(frame, sizeof(frame), VDIF_EDV_MULTIPLEXED);
+	put_word(frame, 4, UINT32_C(4) << 24 | 8 << 16);
+	put_word(frame, 5, 0xacabfeed);
+	put_word(frame, 6, 0x7f);
+	vdif_put_invalid(frame, frame, &place);
+	assert_true(vdif_read(frame, &header));
+	assert_int_equal(header.valid_mask_len, 8);
+	assert_int_equal(header.valid_mask, 0);
+}
+
+static void the_fill_pattern_goes_on_from_any_offset(void **state)
+{
+	static const char pattern[] = "\x44\x33\x22\x11\x44\x33\x22\x11\x44\x33\x22\x11";
+	char bytes[9];
+
+	(void)state;
+	for (uint64_t offset = 0; offset < 4; offset++)
+		for (size_t len = 0; len < sizeof(bytes); len++) {
+			memset(bytes, 0, sizeof(bytes));
+			bytes_put_fill(bytes, len, offset + 400);
+			assert_memory_equal(bytes, pattern + offset, len);
+			assert_int_equal(bytes[len], 0);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +280,9 @@ int main(void)
 		cmocka_unit_test(fill_is_seen_at_its_two_words),
 		cmocka_unit_test(any_bits_are_read),
 		cmocka_unit_test(stations_are_letters_or_numbers),
+		cmocka_unit_test(an_invalid_frame_is_like_its_model),
+		cmocka_unit_test(an_invalid_frame_has_no_valid_channel),
+		cmocka_unit_test(the_fill_pattern_goes_on_from_any_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

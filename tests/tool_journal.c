@@ -7,13 +7,15 @@
  * TARGET... stand for the targets in the start line, in their order; none: as they are written there. What is checked:
  *   every line is an object, the first one is `start`; at most the last line is torn
  *   every segment's bytes are in its file (or FILE.part) and have its checksum
- *   segments and gaps lie side by side in the stream from its first byte on: nothing twice, and nothing left out
+ *   a gap that is filled is of cause source, and its bytes are in segments, or in other gaps
+ *   segments and gaps, but for the filled ones, lie side by side in the stream from its first byte on: nothing twice, and nothing left out
  *   second copies are in files of NAME-copy; each copy has nothing twice, and the two of a byte are on different targets
  *   the `end` line's totals are the sums of the lines
  * -c: the recorder crashed: there is no end, and parts of the stream may be neither there nor known as lost.
  *
  * Prints what scripts go on with, in the order of the stream:
  *   gap OFFSET BYTES CAUSE
+ *   filled OFFSET BYTES
  *   hole OFFSET BYTES                      only with -c
  *   total STREAM_BYTES DATA_BYTES GAP_BYTES LINES TWICE_BYTES
  * DATA_BYTES are bytes of the stream, TWICE_BYTES of them are there in two copies; LINES of segments and gaps.
@@ -43,6 +45,7 @@ struct stretch {
 	const char *cause; /* NULL = data */
 	int64_t target;    /* of data */
 	unsigned copy;     /* of data: 0 or 1 */
+	bool is_filled;    /* a gap that is none */
 };
 
 struct audit {
@@ -225,7 +228,8 @@ static void check_gap(struct audit *audit, const json_t *gap)
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 		if (strcmp(causes[i], text_of(gap, "cause")) == 0)
 			cause = causes[i];
-	if (!cause || number_of(gap, "bytes") <= 0 || number_of(gap, "stream_offset") < 0) {
+	if (!cause || number_of(gap, "bytes") <= 0 || number_of(gap, "stream_offset") < 0 ||
+	    (json_object_get(gap, "filled") && strcmp(cause, "source") != 0)) {
 		wrong(audit, "a gap of %" PRId64 " bytes, cause '%s'", number_of(gap, "bytes"),
 		      text_of(gap, "cause"));
 		return;
@@ -234,6 +238,7 @@ static void check_gap(struct audit *audit, const json_t *gap)
 		.offset = (uint64_t)number_of(gap, "stream_offset"),
 		.bytes = (uint64_t)number_of(gap, "bytes"),
 		.cause = cause,
+		.is_filled = json_object_get(gap, "filled") != NULL,
 	};
 }
 
@@ -297,13 +302,18 @@ static void check_pair(struct audit *audit, const struct stretch *at, const stru
 static uint64_t check_order(struct audit *audit)
 {
 	const struct stretch *last[COPIES] = { NULL };
-	uint64_t position = 0;
+	uint64_t position = 0, filled_end = 0;
 
 	if (audit->count)
 		qsort(audit->stretches, audit->count, sizeof(audit->stretches[0]), by_offset);
 	for (size_t i = 0; i < audit->count; i++) {
 		const struct stretch *at = &audit->stretches[i];
 
+		if (at->is_filled) {
+			printf("filled %" PRIu64 " %" PRIu64 "\n", at->offset, at->bytes);
+			filled_end = end_of(at) > filled_end ? end_of(at) : filled_end;
+			continue;
+		}
 		for (unsigned copy = 0; copy < COPIES; copy++) {
 			if (!at->cause && at->copy != copy)
 				continue;
@@ -328,6 +338,11 @@ static uint64_t check_order(struct audit *audit)
 		if (end_of(at) > position)
 			position = end_of(at);
 	}
+	/* what is discarded behind the recording's end is no gap */
+	if (filled_end > position && !audit->has_crashed &&
+	    filled_end - position > (uint64_t)number_of(audit->end, "discarded_bytes"))
+		wrong(audit, "of the fill up to %" PRIu64 " there is nothing from %" PRIu64 " on",
+		      filled_end, position);
 	return position;
 }
 
@@ -345,6 +360,15 @@ static uint64_t sum_of(const struct audit *audit, const char *cause)
 	return cause ? sum : sum - audit->twice_bytes;
 }
 
+static uint64_t filled_bytes(const struct audit *audit)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < audit->count; i++)
+		sum += audit->stretches[i].is_filled ? audit->stretches[i].bytes : 0;
+	return sum;
+}
+
 static void check_total(struct audit *audit, const char *key, uint64_t sum)
 {
 	if (number_of(audit->end, key) != (int64_t)sum)
@@ -354,6 +378,10 @@ static void check_total(struct audit *audit, const char *key, uint64_t sum)
 
 static void check_end(struct audit *audit, uint64_t position)
 {
+	static const char *const ends[] = { "written_bytes", "overflow_bytes", "disk_lost_bytes",
+					    "discarded_bytes", "aborted_bytes" };
+	int64_t put = 0;
+
 	if (!audit->end) {
 		if (!audit->has_crashed)
 			wrong(audit, "there is no end line");
@@ -370,6 +398,11 @@ static void check_end(struct audit *audit, uint64_t position)
 	if (number_of(audit->end, "stream_bytes") !=
 	    number_of(audit->end, "received_bytes") + number_of(audit->end, "source_lost_bytes"))
 		wrong(audit, "the end line: stream is not received + lost by the source");
+	check_total(audit, "filled_bytes", filled_bytes(audit));
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		put += number_of(audit->end, ends[i]);
+	if (number_of(audit->end, "received_bytes") + number_of(audit->end, "filled_bytes") != put)
+		wrong(audit, "the end line: received + filled is not what became of it");
 }
 
 static int run(struct audit *audit)
@@ -386,7 +419,7 @@ static int run(struct audit *audit)
 	data = sum_of(audit, NULL);
 	printf("total %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu %" PRIu64 "\n", position, data,
 	       sum_of(audit, "overflow") + sum_of(audit, "disk") + sum_of(audit, "source") +
-		       sum_of(audit, "aborted") + sum_of(audit, "discarded"),
+		       sum_of(audit, "aborted") + sum_of(audit, "discarded") - filled_bytes(audit),
 	       audit->count, audit->twice_bytes);
 	return audit->is_false ? EXIT_FAILURE : EXIT_SUCCESS;
 }

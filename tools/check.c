@@ -434,6 +434,17 @@ static int compare_stretches(const void *a, const void *b)
 	return x->is_gap - y->is_gap;
 }
 
+/*
+ * A gap that is filled is none: its bytes are to be elsewhere, and that must show up to its end, but for what was
+ * discarded behind the recording's.
+ */
+static uint64_t filled_end(const struct history *history, const struct history_gap *gap)
+{
+	uint64_t end = gap->stream_offset + gap->bytes;
+
+	return history->end && end > history->end_bytes ? history->end_bytes : end;
+}
+
 static struct stretch *sort_stretches(const struct history *history, size_t *count)
 {
 	size_t n = 0;
@@ -448,6 +459,8 @@ static struct stretch *sort_stretches(const struct history *history, size_t *cou
 	for (size_t i = 0; i < history->gap_count; i++, n++) {
 		all[n].offset = history->gaps[i].stream_offset;
 		all[n].end = all[n].offset + history->gaps[i].bytes;
+		if (history->gaps[i].is_filled)
+			all[n].offset = all[n].end = filled_end(history, &history->gaps[i]);
 		all[n].is_gap = true;
 	}
 	if (n)
@@ -464,8 +477,10 @@ int check_sum_up(const struct history *history, struct check_sums *sums,
 	int ret = all ? 0 : -ENOMEM;
 
 	memset(sums, 0, sizeof(*sums));
-	for (size_t i = 0; i < history->gap_count; i++)
+	for (size_t i = 0; i < history->gap_count; i++) {
 		sums->gap_bytes[history->gaps[i].cause] += history->gaps[i].bytes;
+		sums->filled_bytes += history->gaps[i].is_filled ? history->gaps[i].bytes : 0;
+	}
 	for (size_t i = 0; ret == 0 && i < count; i++) {
 		uint64_t position = sums->stream_bytes;
 		uint64_t from = all[i].offset > position ? all[i].offset : position;
@@ -525,12 +540,12 @@ static void compare_total(struct accounting *accounting, const char *key, uint64
 		     (int64_t)value, sum);
 }
 
-/* stream = received + lost by the source; received = written + all other losses */
+/* stream = received + lost by the source; received + filled = written + all other losses */
 static void compare_end_line(struct accounting *accounting)
 {
 	static const char *const parts[] = { "written_bytes", "overflow_bytes", "disk_lost_bytes",
 					     "discarded_bytes", "aborted_bytes" };
-	uint64_t stream, received, lost, sum = 0, part;
+	uint64_t stream, received, lost, filled, sum = 0, part;
 
 	if (!get(accounting, "stream_bytes", &stream) || !get(accounting, "received_bytes", &received) ||
 	    !get(accounting, "source_lost_bytes", &lost))
@@ -545,11 +560,12 @@ static void compare_end_line(struct accounting *accounting)
 			return;
 		sum += part;
 	}
-	if (received != sum)
+	get(accounting, "filled_bytes", &filled);
+	if (received + filled != sum)
 		tell(accounting,
-		     "the end line's received_bytes %" PRId64
-		     " is not written + overflow + disk_lost + discarded + aborted: %" PRId64,
-		     (int64_t)received, (int64_t)sum);
+		     "the end line's received_bytes %" PRId64 " + filled_bytes %" PRId64
+		     " are not written + overflow + disk_lost + discarded + aborted: %" PRId64,
+		     (int64_t)received, (int64_t)filled, (int64_t)sum);
 }
 
 int check_account(const struct history *history, void (*say)(void *context, const char *sentence),
@@ -569,6 +585,7 @@ int check_account(const struct history *history, void (*say)(void *context, cons
 	compare_total(&accounting, "source_lost_bytes", sums.gap_bytes[HISTORY_SOURCE]);
 	compare_total(&accounting, "disk_lost_bytes", sums.gap_bytes[HISTORY_DISK]);
 	compare_total(&accounting, "aborted_bytes", sums.gap_bytes[HISTORY_ABORTED]);
+	compare_total(&accounting, "filled_bytes", sums.filled_bytes);
 	compare_total(&accounting, "stream_bytes",
 		      sums.stream_bytes + discarded - sums.gap_bytes[HISTORY_DISCARDED]);
 	if (sums.hole_bytes)

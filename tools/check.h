@@ -91,6 +91,7 @@ struct check_sums {
 	uint64_t stream_bytes;                 /* end of the last segment or gap */
 	uint64_t written_bytes;                /* in segments, each byte of the stream once */
 	uint64_t gap_bytes[HISTORY_OTHER + 1]; /* by enum history_cause */
+	uint64_t filled_bytes; /* of gap_bytes: fill stands for them, and is in segments or other gaps */
 	uint64_t hole_bytes;    /* neither in a segment nor in a gap, before others that are */
 	uint64_t doubled_bytes; /* of gaps, over bytes that are there, or lost already */
 };

@@ -9,6 +9,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "drivers/bytes.h"
+#include "tools/gather_vdif.h"
+#include "tools/read_at.h"
+
 #define BUFFER_BYTES ((size_t)4 << 20)
 #define BUFFER_ALIGN 4096
 
@@ -20,17 +24,20 @@ struct gather {
 	size_t used;        /* of buf, not written yet */
 	bool is_file;
 	XXH3_state_t *hash;
+	struct gather_vdif *vdif; /* NULL unless frames are wanted */
 };
+
+static void tell(struct gather *gather, struct gather_event event)
+{
+	event.result = gather->result;
+	if (gather->config->say)
+		gather->config->say(gather->config->context, &event);
+}
 
 static void say(struct gather *gather, enum gather_what what, const struct recording_piece *piece,
 		int error)
 {
-	struct gather_event event = {
-		.what = what, .piece = piece, .error = error, .result = gather->result
-	};
-
-	if (gather->config->say)
-		gather->config->say(gather->config->context, &event);
+	tell(gather, (struct gather_event){ .what = what, .piece = piece, .error = error });
 }
 
 static bool is_stopped(const struct gather *gather)
@@ -60,32 +67,85 @@ static int flush(struct gather *gather)
 	return 0;
 }
 
+/* ---- gaps ---- */
+
+/* What comes behind a gap that ends there; the recording then goes on at its end. */
+static void look_ahead(struct gather *gather, uint64_t from, uint64_t bytes,
+		       struct gather_vdif_ahead *ahead)
+{
+	struct recording_piece piece = { .kind = RECORDING_GAP };
+
+	*ahead = (struct gather_vdif_ahead){ 0 };
+	recording_seek(gather->recording, from + bytes);
+	while (recording_next(gather->recording, &piece) == 1 && piece.kind == RECORDING_GAP &&
+	       piece.is_length_known)
+		;
+	if (piece.kind == RECORDING_DATA && piece.fd >= 0 && piece.bytes >= sizeof(ahead->header) &&
+	    read_whole_at(piece.fd, ahead->header, sizeof(ahead->header), piece.file_offset) == 0) {
+		ahead->is_known = true;
+		ahead->distance_bytes = piece.stream_offset - from;
+	}
+	recording_seek(gather->recording, from + bytes);
+}
+
+/* Return: 1: frames can be put; 0: the pattern must do; -ENOMEM. */
+static int begin_frames(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
+{
+	char why[GATHER_VDIF_WHY_LEN];
+	struct gather_vdif_ahead ahead;
+	int ret;
+
+	if (!gather->vdif)
+		return 0;
+	look_ahead(gather, stream_offset, bytes, &ahead);
+	ret = gather_vdif_begin(gather->vdif, bytes, &ahead, why);
+	if (ret != -EINVAL)
+		return ret < 0 ? ret : 1;
+	gather->result->unframed_count++;
+	tell(gather, (struct gather_event){ .what = GATHER_NO_FRAMES,
+					    .stream_offset = stream_offset,
+					    .bytes = bytes,
+					    .why = why });
+	return 0;
+}
+
+static void put_fill(struct gather *gather, uint64_t stream_offset, size_t len, bool has_frames)
+{
+	unsigned char *to = gather->buf + gather->used;
+
+	if (has_frames) {
+		gather_vdif_fill(gather->vdif, to, len);
+		gather->result->invalid_bytes += len;
+	} else {
+		bytes_put_fill(to, len, stream_offset);
+		if (gather->vdif)
+			gather_vdif_pass_pattern(gather->vdif, to, len);
+	}
+	gather->used += len;
+	gather->result->filled_bytes += len;
+}
+
 static int fill(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
 {
-	static const unsigned char pattern[4] = { 0x44, 0x33, 0x22, 0x11 };
+	int has_frames = bytes > 0 ? begin_frames(gather, stream_offset, bytes) : 0;
+	int ret = has_frames < 0 ? has_frames : 0;
 
-	while (bytes > 0) {
+	while (ret == 0 && bytes > 0) {
 		size_t room = BUFFER_BYTES - gather->used;
 		size_t len = bytes < room ? (size_t)bytes : room;
-		int ret;
 
-		for (size_t i = 0; i < len; i++)
-			gather->buf[gather->used + i] = pattern[(stream_offset + i) % 4];
-		gather->used += len;
-		gather->result->filled_bytes += len;
+		put_fill(gather, stream_offset, len, has_frames);
 		stream_offset += len;
 		bytes -= len;
 		ret = gather->used == BUFFER_BYTES ? flush(gather) : 0;
-		if (ret < 0)
-			return ret;
 	}
-	return 0;
+	return ret;
 }
 
 static int add_gap(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
 {
 	gather->result->gap_count++;
-	return gather->config->fill == GATHER_PATTERN ? fill(gather, stream_offset, bytes) : 0;
+	return gather->config->fill == GATHER_CLOSE_UP ? 0 : fill(gather, stream_offset, bytes);
 }
 
 static int copy_gap(struct gather *gather, const struct recording_piece *piece)
@@ -95,6 +155,8 @@ static int copy_gap(struct gather *gather, const struct recording_piece *piece)
 		gather->result->unfilled_count++;
 	return add_gap(gather, piece->stream_offset, piece->bytes);
 }
+
+/* ---- data ---- */
 
 /*
  * Moves @piece's begin along with what was copied.
@@ -124,6 +186,8 @@ static int copy_bytes(struct gather *gather, struct recording_piece *piece, bool
 		}
 		if (is_hashed)
 			XXH3_64bits_update(gather->hash, gather->buf + gather->used, (size_t)n);
+		if (gather->vdif)
+			gather_vdif_pass(gather->vdif, gather->buf + gather->used, (size_t)n);
 		gather->used += (size_t)n;
 		piece->stream_offset += (uint64_t)n;
 		piece->file_offset += (uint64_t)n;
@@ -264,6 +328,8 @@ static int copy_data(struct gather *gather, struct recording_piece *piece)
 	return copy_piece(gather, piece, piece->has_xxh3 && !piece->is_lost);
 }
 
+/* ---- all of it ---- */
+
 /* A full disk is found out now, not after hours; the length stays what is really written. */
 static int allocate(const struct gather *gather)
 {
@@ -313,14 +379,18 @@ int gather_copy(struct recording *recording, const struct gather_config *config,
 	int ret = -ENOMEM;
 
 	memset(result, 0, sizeof(*result));
-	result->expected_bytes = config->fill == GATHER_PATTERN ? info->stream_bytes : info->data_bytes;
+	result->expected_bytes =
+		config->fill == GATHER_CLOSE_UP ? info->data_bytes : info->stream_bytes;
 	gather.is_file = fstat(config->fd, &st) == 0 && S_ISREG(st.st_mode);
 	gather.buf = aligned_alloc(BUFFER_ALIGN, BUFFER_BYTES);
 	gather.hash = XXH3_createState();
-	if (gather.buf && gather.hash)
+	if (config->fill == GATHER_VDIF)
+		gather_vdif_create(&gather.vdif);
+	if (gather.buf && gather.hash && (gather.vdif || config->fill != GATHER_VDIF))
 		ret = copy_all(&gather);
 	if (gather.is_file && result->bytes_out < result->expected_bytes)
 		trim(&gather);
+	gather_vdif_free(gather.vdif);
 	XXH3_freeState(gather.hash);
 	free(gather.buf);
 	return ret;

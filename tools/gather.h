@@ -22,6 +22,7 @@
 enum gather_fill {
 	GATHER_CLOSE_UP, /* gaps are left out */
 	GATHER_PATTERN,  /* byte o of the stream is {0x44, 0x33, 0x22, 0x11}[o % 4] */
+	GATHER_VDIF, /* the VDIF frames that are missing, marked invalid; the pattern where that can't be */
 };
 
 enum gather_what {
@@ -34,6 +35,7 @@ enum gather_what {
 	GATHER_COPY,       /* another copy of the bad or unreadable piece is used instead */
 	GATHER_REBUILT,    /* or it was made from the parity; not said of what is lost */
 	GATHER_NOT_MADE,   /* it couldn't be: recording_error() says why */
+	GATHER_NO_FRAMES,  /* a gap gets the pattern instead of frames: why says the reason */
 };
 
 struct gather_result;
@@ -42,6 +44,8 @@ struct gather_event {
 	enum gather_what what;
 	const struct recording_piece *piece; /* of GATHER_UNREADABLE: the unread rest */
 	int error; /* of GATHER_UNREADABLE: -errno, -ENODATA the file became shorter */
+	uint64_t stream_offset, bytes; /* of GATHER_NO_FRAMES, which has no piece */
+	const char *why;
 	const struct gather_result *result; /* so far */
 };
 
@@ -57,13 +61,15 @@ struct gather_config {
 struct gather_result {
 	uint64_t expected_bytes; /* bytes_out, when nothing goes wrong */
 	uint64_t bytes_out;      /* written to fd */
-	uint64_t filled_bytes;   /* of them fill pattern */
-	uint64_t rebuilt_bytes;  /* of them made from the parity */
-	uint64_t piece_count;    /* of data, that were copied */
-	uint64_t gap_count;      /* gaps of the recording, and pieces left out or unreadable */
-	uint64_t bad_sum_count;  /* pieces with a bad checksum for which there was no good copy */
+	uint64_t filled_bytes; /* of them fill; not what the recorder has filled, which is data here */
+	uint64_t invalid_bytes; /* of these, in frames marked invalid */
+	uint64_t rebuilt_bytes; /* of them made from the parity */
+	uint64_t piece_count;   /* of data, that were copied */
+	uint64_t gap_count;     /* gaps of the recording, and pieces left out or unreadable */
+	uint64_t bad_sum_count; /* pieces with a bad checksum for which there was no good copy */
 	uint64_t unreadable_count;
 	uint64_t unfilled_count; /* gaps of unknown length that fill can't close */
+	uint64_t unframed_count; /* gaps that got the pattern instead of frames */
 };
 
 /**

@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
 	  "Write the stream to FILE, which must not exist; - is standard output (default)", 0 },
 	{ "target", OPTION_TARGET, "DIR", 0, "Look for pieces in DIR, too; may be given often", 0 },
 	{ "fill", OPTION_FILL, "WHAT", OPTION_ARG_OPTIONAL,
-	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (refused: not possible yet)",
+	  "What stands for gaps: none (they are closed up, default), pattern (the fill pattern; --fill alone means this) or vdif-invalid (the missing VDIF frames, marked invalid)",
 	  0 },
 	{ "strict", OPTION_STRICT, NULL, 0,
 	  "Treat bytes with a bad checksum like a gap instead of writing them", 0 },
@@ -67,8 +67,7 @@ static void parse_fill(struct argp_state *state, struct gather_options *options,
 	else if (strcmp(word, "none") == 0)
 		options->fill = GATHER_CLOSE_UP;
 	else if (strcmp(word, "vdif-invalid") == 0)
-		argp_error(state,
-			   "--fill=vdif-invalid: not possible yet: which frames of which threads are missing can only be told by the VDIF headers around the gap, and these are not read here; --fill=pattern keeps the time true");
+		options->fill = GATHER_VDIF;
 	else
 		argp_error(state, "--fill=%s: none, pattern or vdif-invalid", word);
 }

@@ -324,6 +324,7 @@ static int read_gap(struct reading *reading, const json_t *line)
 		reading->discarded_bytes = gap.bytes < POSITION_MAX - reading->discarded_bytes ?
 						   reading->discarded_bytes + gap.bytes :
 						   POSITION_MAX;
+	gap.is_filled = json_is_true(json_object_get(line, "filled"));
 	room = array_room(&history->gaps, history->gap_count, sizeof(*room));
 	if (!room)
 		return -ENOMEM;

@@ -56,6 +56,7 @@ struct history_gap {
 	uint64_t bytes; /* never 0 */
 	uint8_t cause;  /* enum history_cause */
 	bool is_estimated;
+	bool is_filled; /* fill stands in its place: in segments, or in other gaps if that is lost */
 };
 
 enum history_cause {

@@ -414,6 +414,8 @@ static int plan_journal(struct recording *recording)
 	if (ret == 0)
 		ret = recording_list_rebuilt(recording);
 	if (ret == 0)
+		ret = recording_list_filled(recording);
+	if (ret == 0)
 		settle_missing(recording);
 	return ret;
 }

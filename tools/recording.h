@@ -104,6 +104,14 @@ struct recording_missing {
 	uint64_t parity_bytes;  /* recording_rebuilt() only: of parity, not of the stream */
 };
 
+/* A gap of the recording in whose place the recorder has put fill: it lies in pieces of data. */
+struct recording_filled {
+	uint64_t stream_offset;
+	uint64_t bytes;
+	enum recording_cause cause;
+	bool is_estimated; /* bytes was concluded from the clock */
+};
+
 struct recording_unused {
 	const char *target;
 	const char *file;
@@ -137,6 +145,7 @@ struct recording_info {
 	bool is_incomplete; /* pieces lie there that can't be used and may belong to the stream */
 	uint64_t stream_bytes;  /* end of the last piece */
 	uint64_t data_bytes;    /* sum over data pieces */
+	uint64_t filled_bytes;  /* of them fill: what was lost there is in no gap */
 	uint64_t gap_bytes;     /* sum over gaps of known length */
 	uint64_t gap_count;     /* not counted by recording_open_round() */
 	uint64_t segment_count; /* data pieces; with recording_open_round() files */
@@ -248,6 +257,8 @@ const char *recording_cause_name(enum recording_cause cause);
 
 /** Lists, constant after opening; *count is set. */
 const struct recording_missing *recording_missing(const struct recording *recording, size_t *count);
+/** recording_filled() - in their order, as far as the fill is there */
+const struct recording_filled *recording_filled(const struct recording *recording, size_t *count);
 /** recording_rebuilt() - files that are not there or too short, but whose part of the stream can be rebuilt */
 const struct recording_missing *recording_rebuilt(const struct recording *recording, size_t *count);
 

@@ -195,5 +195,6 @@ void recording_free_lists(struct recording *recording)
 	recording_drop_unused(recording);
 	free(recording->missing);
 	free(recording->rebuilt);
+	free(recording->filled);
 	free(recording->notes);
 }

@@ -8,6 +8,7 @@
  *   recording_names.c     without a journal: names in number order
  *   recording_mark6.c     without a journal: the blocks of a Mark6 set
  *   recording_files.c     the files, journals and places themselves, for those who repair them
+ *   recording_filled.c    gaps in whose place fill was recorded
  *   recording_lists.c     sentences, and what is missing or not used
  *   recording_round.c     files that take units in turn (wr)
  *   recording.c           the plan of the stream, and the calls of recording.h
@@ -96,6 +97,8 @@ struct recording {
 	size_t missing_count, covered_count;
 	struct recording_missing *rebuilt;
 	size_t rebuilt_count;
+	struct recording_filled *filled;
+	size_t filled_count;
 	struct recording_unused *unused;
 	size_t unused_count;
 	struct recording_note *notes;
@@ -188,6 +191,11 @@ bool recording_is_rebuilt(const struct recording *recording, uint32_t segment);
 int recording_list_rebuilt(struct recording *recording);
 
 void recording_free_parity(struct recording *recording);
+
+/* recording_filled.c */
+
+/** recording_list_filled() - by the journal, of the parts that are data. Return: 0; -ENOMEM. */
+int recording_list_filled(struct recording *recording);
 
 /* recording_names.c */
 

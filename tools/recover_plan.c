@@ -131,25 +131,25 @@ static int64_t duration_ns(const struct tail *tail, uint64_t stream_bytes)
 static int add_end(struct tail *tail, const struct check_sums *sums)
 {
 	uint64_t aborted = sums->gap_bytes[HISTORY_ABORTED] + sums->hole_bytes;
-	uint64_t received = sums->written_bytes + sums->gap_bytes[HISTORY_OVERFLOW] +
-			    sums->gap_bytes[HISTORY_DISK] + sums->gap_bytes[HISTORY_DISCARDED] +
-			    aborted;
+	uint64_t put = sums->written_bytes + sums->gap_bytes[HISTORY_OVERFLOW] +
+		       sums->gap_bytes[HISTORY_DISK] + sums->gap_bytes[HISTORY_DISCARDED] + aborted;
+	uint64_t received = put > sums->filled_bytes ? put - sums->filled_bytes : 0;
 	uint64_t stream = received + sums->gap_bytes[HISTORY_SOURCE];
 	int64_t ns = duration_ns(tail, sums->stream_bytes);
 	char utc[UNITS_UTC_LEN];
 
 	return add_line(
-		tail,
-		json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end",
-			  "outcome", "stopped", "reason", JOURNAL_RECOVERED, "exit_status", 2,
-			  "stream_bytes", (json_int_t)stream, "received_bytes", (json_int_t)received,
-			  "written_bytes", (json_int_t)sums->written_bytes, "overflow_bytes",
-			  (json_int_t)sums->gap_bytes[HISTORY_OVERFLOW], "disk_lost_bytes",
-			  (json_int_t)sums->gap_bytes[HISTORY_DISK], "source_lost_bytes",
-			  (json_int_t)sums->gap_bytes[HISTORY_SOURCE], "discarded_bytes",
-			  (json_int_t)sums->gap_bytes[HISTORY_DISCARDED], "aborted_bytes",
-			  (json_int_t)aborted, "filled_bytes", (json_int_t)0, "duration_s",
-			  (double)ns / 1e9, "utc", units_format_utc(utc, tail->start_utc_ns + ns)));
+		tail, json_pack("{ss ss ss si sI sI sI sI sI sI sI sI sI sf ss}", "type", "end",
+				"outcome", "stopped", "reason", JOURNAL_RECOVERED, "exit_status", 2,
+				"stream_bytes", (json_int_t)stream, "received_bytes",
+				(json_int_t)received, "written_bytes", (json_int_t)sums->written_bytes,
+				"overflow_bytes", (json_int_t)sums->gap_bytes[HISTORY_OVERFLOW],
+				"disk_lost_bytes", (json_int_t)sums->gap_bytes[HISTORY_DISK],
+				"source_lost_bytes", (json_int_t)sums->gap_bytes[HISTORY_SOURCE],
+				"discarded_bytes", (json_int_t)sums->gap_bytes[HISTORY_DISCARDED],
+				"aborted_bytes", (json_int_t)aborted, "filled_bytes",
+				(json_int_t)sums->filled_bytes, "duration_s", (double)ns / 1e9,
+				"utc", units_format_utc(utc, tail->start_utc_ns + ns)));
 }
 
 static int add_lines(struct tail *tail, int64_t now_utc_ns)

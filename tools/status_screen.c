@@ -163,6 +163,7 @@ static void print_lost(FILE *out, const json_t *lost)
 {
 	static const char *const keys[] = { "overflow_bytes", "source_bytes", "disk_bytes" };
 	static const char *const words[] = { "overflow", "source", "disk" };
+	double filled = get_number(lost, "filled_bytes");
 	bool is_first = true;
 
 	fputs("  lost     ", out);
@@ -174,6 +175,10 @@ static void print_lost(FILE *out, const json_t *lost)
 		fprintf(out, "%s%s ", is_first ? "" : ", ", words[i]);
 		print_bytes(out, bytes);
 		is_first = false;
+	}
+	if (filled > 0) {
+		fputs("; filled ", out);
+		print_bytes(out, filled);
 	}
 	fputs(is_first ? "nothing\n" : "\n", out);
 }

@@ -352,25 +352,42 @@ static void look_at_missing(struct program *program)
 			"%s/%s: %s, not used", unused[i].target, unused[i].file, unused[i].reason);
 }
 
+static void tell_gap(struct program *program, const struct recording_filled *gap, bool is_filled)
+{
+	const char *cause = recording_cause_name(gap->cause);
+	json_t *item = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)gap->stream_offset,
+				 "bytes", (json_int_t)gap->bytes, "cause", cause);
+
+	if (item && gap->is_estimated)
+		json_object_set_new(item, "estimated", json_true());
+	if (item && is_filled)
+		json_object_set_new(item, "filled", json_true());
+	findings_add(program->findings, FINDING_GAP, FINDINGS_DIFFERENCES, item,
+		     "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s%s",
+		     gap->stream_offset, gap->bytes, cause, gap->is_estimated ? ", estimated" : "",
+		     is_filled ? "; filled by the recorder" : "");
+}
+
 static void look_at_gaps(struct program *program)
 {
+	const struct recording_filled *filled;
 	struct recording_piece piece;
+	size_t count;
 
 	while (recording_next(program->recording, &piece) == 1) {
-		const char *cause = recording_cause_name(piece.cause);
-		json_t *item;
+		const struct recording_filled gap = {
+			.stream_offset = piece.stream_offset,
+			.bytes = piece.bytes,
+			.cause = piece.cause,
+			.is_estimated = piece.is_estimated,
+		};
 
-		if (piece.kind != RECORDING_GAP || piece.cause == RECORDING_MISSING)
-			continue;
-		item = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)piece.stream_offset,
-				 "bytes", (json_int_t)piece.bytes, "cause", cause);
-		if (item && piece.is_estimated)
-			json_object_set_new(item, "estimated", json_true());
-		findings_add(program->findings, FINDING_GAP, FINDINGS_DIFFERENCES, item,
-			     "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s",
-			     piece.stream_offset, piece.bytes, cause,
-			     piece.is_estimated ? ", estimated" : "");
+		if (piece.kind == RECORDING_GAP && piece.cause != RECORDING_MISSING)
+			tell_gap(program, &gap, false);
 	}
+	filled = recording_filled(program->recording, &count);
+	for (size_t i = 0; i < count; i++)
+		tell_gap(program, &filled[i], true);
 }
 
 /* What recovery would bring into order: names and lengths. While it is recorded they are as they should be. */
@@ -624,15 +641,15 @@ static json_t *build_report(const struct program *program)
 	const struct check_result *result = &program->result;
 	const struct recording_info *info = program->info;
 	json_t *report = json_pack(
-		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o?, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
+		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o?, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
 		"schema", "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
-		json_file_text(info->name), "outcome", check_outcome(program->findings),
-		"exit_status", (int)findings_status(program->findings), "journal",
-		json_file_text(info->journal), "has_end", info->has_end, "is_running",
-		program->is_running, "stream_bytes", (json_int_t)info->stream_bytes, "data_bytes",
-		(json_int_t)info->data_bytes, "gap_bytes", (json_int_t)info->gap_bytes,
-		"verified_bytes", (json_int_t)result->verified_bytes, "segment_count",
-		(json_int_t)result->segment_count, "verified_count",
+		json_file_text(info->name), "outcome", check_outcome(program->findings), "exit_status",
+		(int)findings_status(program->findings), "journal", json_file_text(info->journal),
+		"has_end", info->has_end, "is_running", program->is_running, "stream_bytes",
+		(json_int_t)info->stream_bytes, "data_bytes", (json_int_t)info->data_bytes,
+		"filled_bytes", (json_int_t)info->filled_bytes, "gap_bytes",
+		(json_int_t)info->gap_bytes, "verified_bytes", (json_int_t)result->verified_bytes,
+		"segment_count", (json_int_t)result->segment_count, "verified_count",
 		(json_int_t)result->count[CHECK_GOOD], "unsummed_count",
 		(json_int_t)result->count[CHECK_UNSUMMED], "bad_count",
 		(json_int_t)result->count[CHECK_BAD], "unreadable_count",

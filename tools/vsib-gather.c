@@ -43,6 +43,7 @@ struct program {
 	uint64_t gap_lines;
 	uint64_t bad_lines;
 	uint64_t rebuilt_lines;
+	uint64_t unframed_lines;
 	bool *is_named; /* files of which something bad was rebuilt, and that was said */
 	json_t *gaps;
 	json_t *bad_sums;
@@ -157,11 +158,11 @@ static void on_gap(struct program *program, const struct recording_piece *piece)
 	if (piece->is_length_known)
 		say(program, "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s%s",
 		    piece->stream_offset, piece->bytes, cause, piece->is_estimated ? ", estimated" : "",
-		    program->options.fill == GATHER_PATTERN ? "; filled" : "");
+		    program->options.fill == GATHER_CLOSE_UP ? "" : "; filled");
 	else
 		say(program, "gap at stream offset %" PRIu64 ": length not known, %s%s",
 		    piece->stream_offset, cause,
-		    program->options.fill == GATHER_PATTERN ? "; can't be filled" : "");
+		    program->options.fill == GATHER_CLOSE_UP ? "" : "; can't be filled");
 }
 
 static void on_bad_sum(struct program *program, const struct recording_piece *piece)
@@ -216,6 +217,15 @@ static void on_not_made(struct program *program, const struct recording_piece *p
 		    piece->bytes, recording_error(program->recording));
 }
 
+static void on_no_frames(struct program *program, const struct gather_event *event)
+{
+	if (is_line_left(program, &program->unframed_lines, "gaps without frames"))
+		say(program,
+		    "gap at stream offset %" PRIu64 ": %" PRIu64
+		    " bytes get the pattern instead of invalid VDIF frames: %s",
+		    event->stream_offset, event->bytes, event->why);
+}
+
 static void on_event(void *context, const struct gather_event *event)
 {
 	struct program *program = context;
@@ -247,6 +257,9 @@ static void on_event(void *context, const struct gather_event *event)
 		break;
 	case GATHER_NOT_MADE:
 		on_not_made(program, event->piece);
+		break;
+	case GATHER_NO_FRAMES:
+		on_no_frames(program, event);
 		break;
 	}
 }
@@ -330,6 +343,23 @@ static void say_rebuilt(struct program *program)
 	}
 }
 
+static void say_filled(struct program *program)
+{
+	const struct recording_filled *filled;
+	uint64_t lines = 0;
+	size_t count;
+
+	filled = recording_filled(program->recording, &count);
+	for (size_t i = 0;
+	     i < count && is_line_left(program, &lines, "gaps that the recorder has filled"); i++)
+		say(program,
+		    "gap at stream offset %" PRIu64 ": %" PRIu64 " bytes, %s%s; filled by the recorder",
+		    filled[i].stream_offset, filled[i].bytes, recording_cause_name(filled[i].cause),
+		    filled[i].is_estimated ? ", estimated" : "");
+	if (count && program->options.fill == GATHER_CLOSE_UP && !program->options.is_list)
+		say(program, "what the recorder has filled is written as it is, and not closed up");
+}
+
 static void say_found(struct program *program)
 {
 	const struct recording_unused *unused;
@@ -342,6 +372,7 @@ static void say_found(struct program *program)
 		say(program, "%s", notes[i].text);
 	say_missing(program);
 	say_rebuilt(program);
+	say_filled(program);
 	unused = recording_unused(program->recording, &count);
 	for (size_t i = 0; i < count && is_line_left(program, &lines, "unused files"); i++)
 		say(program, "%s/%s: %s, not used", unused[i].target, unused[i].file, unused[i].reason);
@@ -356,8 +387,8 @@ static void judge(struct program *program)
 	size_t missing_count;
 
 	recording_missing(program->recording, &missing_count);
-	if (missing_count || info->gap_count || info->gap_bytes || info->is_incomplete ||
-	    (info->journal && !info->has_end))
+	if (missing_count || info->gap_count || info->gap_bytes || info->filled_bytes ||
+	    info->is_incomplete || (info->journal && !info->has_end))
 		worsen(program, EXIT_GAPS);
 	if (info->has_trouble || program->result.bad_sum_count || program->result.unreadable_count)
 		worsen(program, EXIT_TROUBLE);
@@ -387,12 +418,19 @@ static void list_piece(const struct recording_piece *piece)
 	       piece->bytes, piece->file_offset, sum, piece->target, piece->file);
 }
 
+/* What the recorder has filled is part of a piece: it stands behind the one in which it begins. */
 static int list_pieces(struct program *program)
 {
+	size_t count, i = 0;
+	const struct recording_filled *filled = recording_filled(program->recording, &count);
 	struct recording_piece piece;
 
-	while (recording_next(program->recording, &piece) == 1)
+	while (recording_next(program->recording, &piece) == 1) {
 		list_piece(&piece);
+		for (; i < count && filled[i].stream_offset < piece.stream_offset + piece.bytes; i++)
+			printf("filled\t%" PRIu64 "\t%" PRIu64 "\t%s\n", filled[i].stream_offset,
+			       filled[i].bytes, recording_cause_name(filled[i].cause));
+	}
 	judge(program);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return program->status;
@@ -495,17 +533,20 @@ static void say_summary(struct program *program)
 {
 	const struct gather_result *result = &program->result;
 	double spent = (double)(units_monotonic_ns() - program->start_ns) / 1e9;
-	char bytes[UNITS_TEXT_LEN], rebuilt[64] = "";
+	char bytes[UNITS_TEXT_LEN], rebuilt[64] = "", filled[96] = "";
 
 	if (result->rebuilt_bytes)
 		snprintf(rebuilt, sizeof(rebuilt), ", %" PRIu64 " bytes rebuilt",
 			 result->rebuilt_bytes);
+	if (program->info->filled_bytes)
+		snprintf(filled, sizeof(filled), ", %" PRIu64 " bytes filled by the recorder",
+			 program->info->filled_bytes);
 	say(program,
 	    "%" PRIu64 " bytes (%s) from %" PRIu64 " pieces in %.1f s%s; %" PRIu64 " gaps, %" PRIu64
-	    " bytes filled, %" PRIu64 " bad checksums, %" PRIu64 " unreadable%s",
+	    " bytes filled%s, %" PRIu64 " bad checksums, %" PRIu64 " unreadable%s",
 	    result->bytes_out, units_format_bytes(bytes, result->bytes_out), result->piece_count,
 	    spent, program->status == 0 ? ": whole" : "", result->gap_count, result->filled_bytes,
-	    result->bad_sum_count, result->unreadable_count, rebuilt);
+	    filled, result->bad_sum_count, result->unreadable_count, rebuilt);
 }
 
 /*
@@ -566,8 +607,29 @@ static json_t *journal_array(const struct program *program)
 	return array;
 }
 
+static json_t *filled_array(const struct program *program)
+{
+	const struct recording_filled *filled;
+	json_t *array = json_array();
+	size_t count;
+
+	filled = recording_filled(program->recording, &count);
+	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++) {
+		json_t *item = json_pack("{s:I, s:I, s:s}", "stream_offset",
+					 (json_int_t)filled[i].stream_offset, "bytes",
+					 (json_int_t)filled[i].bytes, "cause",
+					 recording_cause_name(filled[i].cause));
+
+		if (item && filled[i].is_estimated)
+			json_object_set_new(item, "estimated", json_true());
+		json_array_append_new(array, item);
+	}
+	return array;
+}
+
 static json_t *build_report(struct program *program)
 {
+	static const char *const fills[] = { "none", "pattern", "vdif-invalid" };
 	static const char *const outcomes[] = { "whole", "gaps", "trouble" };
 	const struct gather_result *result = &program->result;
 	const struct recording_missing *missing, *rebuilt;
@@ -576,13 +638,16 @@ static json_t *build_report(struct program *program)
 	missing = recording_missing(program->recording, &missing_count);
 	rebuilt = recording_rebuilt(program->recording, &rebuilt_count);
 	return json_pack(
-		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:o?, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:o?, s:o, s:o, s:o}",
 		"schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION,
 		"name", json_file_text(program->info->name), "outcome", outcomes[program->status],
 		"exit_status", program->status, "output", json_file_text(program->options.output),
-		"fill", program->options.fill == GATHER_PATTERN ? "pattern" : "none",
-		"stream_bytes", (json_int_t)program->info->stream_bytes, "bytes_out",
-		(json_int_t)result->bytes_out, "filled_bytes", (json_int_t)result->filled_bytes,
+		"fill", fills[program->options.fill], "stream_bytes",
+		(json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
+		"filled_bytes", (json_int_t)result->filled_bytes, "invalid_bytes",
+		(json_int_t)result->invalid_bytes, "unframed_gap_count",
+		(json_int_t)result->unframed_count, "recorder_filled_bytes",
+		(json_int_t)program->info->filled_bytes, "recorder_filled", filled_array(program),
 		"rebuilt_bytes", (json_int_t)result->rebuilt_bytes, "rebuilt",
 		missing_array(rebuilt, rebuilt_count), "segments", (json_int_t)result->piece_count,
 		"gap_count", (json_int_t)result->gap_count, "gaps", program->gaps, "missing",
@@ -635,7 +700,7 @@ static int copy_stream(struct program *program)
 		worsen(program, EXIT_TROUBLE);
 		say_partial(program, ret, is_new);
 	}
-	if (program->result.unfilled_count && config.fill == GATHER_PATTERN)
+	if (program->result.unfilled_count && config.fill != GATHER_CLOSE_UP)
 		say(program,
 		    "gaps of unknown length are closed up: behind the first of them the time is not true");
 	say_summary(program);

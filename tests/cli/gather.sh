@@ -116,8 +116,6 @@ says "fifo is partial"
 expect 64 "$gather"
 expect 64 "$gather" --no-such-option d1/scan
 expect 64 "$gather" --fill=zero d1/scan
-expect 64 "$gather" --fill=vdif-invalid d1/scan
-says "VDIF"
 expect 64 "$gather" --json=- d1/scan
 expect 73 "$gather" d1/scan -o out10 --json no/such/folder
 expect 74 "$gather" d1/scan -o out11 --json /dev/full
@@ -161,6 +159,9 @@ expect 1 "$gather" --fill=pattern d1/scan -o gap3
 same filled gap3
 expect 1 "$gather" --fill pattern scan -o gap4 d1 d2
 same filled gap4
+expect 1 "$gather" --fill=vdif-invalid d1/scan -o gap9
+says "no VDIF frames come before it"
+same filled gap9
 expect 1 "$gather" --fill none scan -o gap5 d1 d2
 same closed gap5
 expect 1 "$gather" --fill --json report.json d1/scan -o gap6
