@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <cmocka.h>
 
 #include "drivers/dev.h"
+#include "drivers/node.h"
 #include "drivers/sim.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
@@ -362,6 +364,44 @@ static void a_fifo_has_no_other_type(void **state)
 	refuse(name, EINVAL, "is a FIFO");
 }
 
+/* A FIFO opened both ways stands for a device here. */
+static void the_kernels_node_hands_on_calls_and_errors(void **state)
+{
+	_Atomic bool no = false;
+	int64_t before = units_monotonic_ns();
+	int answer;
+	void *node;
+	int writer;
+
+	(void)state;
+	assert_int_equal(node_kernel.open("/not/there", O_RDWR, &node), -ENOENT);
+	assert_int_equal(node_kernel.open(fifo, O_RDWR | O_NONBLOCK, &node), 0);
+	assert_int_equal(node_kernel.control(node, NODE_XDMA_ALIGN_GET, &answer), -ENOTTY);
+	assert_int_equal(node_kernel.read(node, buf, 4096), -EAGAIN);
+	assert_int_equal(node_kernel.poll(node, before + 20 * MS, &no), 0);
+	assert_true(node_kernel.monotonic_ns(node) >= before + 20 * MS);
+	before = units_monotonic_ns();
+	node_kernel.wait(node, 5 * MS);
+	assert_true(units_monotonic_ns() >= before + 5 * MS);
+	writer = open(fifo, O_WRONLY | O_NONBLOCK);
+	assert_int_equal(write(writer, "abc", 3), 3);
+	assert_int_equal(node_kernel.poll(node, in_ms(5000), &no), POLLIN);
+	assert_int_equal(node_kernel.read(node, buf, 4096), 3);
+	assert_memory_equal(buf, "abc", 3);
+	close(writer);
+	node_kernel.close(node);
+}
+
+/* The published numbers: a struct that grows or shrinks by a byte would change them. */
+static void requests_have_their_published_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(NODE_XDMA_ALIGN_GET, 0x80047106);
+	assert_int_equal(NODE_LITEPCIE_WRITER, 0xc0185315);
+	assert_int_equal(NODE_LITEPCIE_INFO, 0x80305318);
+	assert_int_equal(NODE_LITEPCIE_LOCK, 0xc0065319);
+}
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static char made[64]; /* a sysfs of our own */
@@ -480,6 +520,8 @@ int main(void)
 		cmocka_unit_test(a_device_with_poll_keeps_its_deadline_and_tells_its_errors),
 		cmocka_unit_test(what_is_no_device_is_refused_in_words),
 		FIFO_TEST(a_fifo_has_no_other_type),
+		FIFO_TEST(the_kernels_node_hands_on_calls_and_errors),
+		cmocka_unit_test(requests_have_their_published_numbers),
 		cmocka_unit_test(the_type_is_the_drivers_or_the_names),
 		cmocka_unit_test(the_type_that_was_guessed_is_said),
 	};
