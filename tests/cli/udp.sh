@@ -104,17 +104,17 @@ gathered "$vdif" "$disk/$name"
 
 # ---- on the way
 
-# filled FILE FRAME INDEX...: FILE as it is when these frames are missing, in $RIG/filled and $RIG/closed
+# filled FILE FRAME INDEX...: FILE as it is when these frames are missing, in $RIG/with_fill and $RIG/closed
 filled() {
 	local frame=$2 count i
 	count=$(($(stat -c %s "$1") / frame))
-	: >"$RIG/filled" >"$RIG/closed" >"$RIG/holes"
+	: >"$RIG/with_fill" >"$RIG/closed" >"$RIG/holes"
 	for ((i = 0; i < count; i++)); do
 		if [[ " ${*:3} " = *" $i "* ]]; then
-			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/filled"
+			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/with_fill"
 			echo "$((i * frame)) $frame" >>"$RIG/holes"
 		else
-			dd if="$1" bs="$frame" skip=$i count=1 status=none | tee -a "$RIG/closed" >>"$RIG/filled"
+			dd if="$1" bs="$frame" skip=$i count=1 status=none | tee -a "$RIG/closed" >>"$RIG/with_fill"
 		fi
 	done
 }
@@ -125,7 +125,7 @@ with_holes() {
 	gather 1 "$disk/$name"
 	cmp "$RIG/closed" "$RIG/gathered" || rig_fail "$name: not what was sent, closed up"
 	gather 1 --fill "$disk/$name"
-	cmp "$RIG/filled" "$RIG/gathered" || rig_fail "$name: not what was sent, with filled gaps"
+	cmp "$RIG/with_fill" "$RIG/gathered" || rig_fail "$name: not what was sent, with filled gaps"
 }
 
 filled "$vdif" 5032 3 8
