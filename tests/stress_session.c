@@ -97,14 +97,11 @@ static void choose_source(uint64_t seed, const struct kit *kit)
 		script->loss_one_in = 1 + (unsigned)chance(20);
 		script->loss_max = 1 + chance((is_one_in(4) ? 100 : 3) * block);
 	}
-<<<<<<< HEAD
 	script->gives_fill = kit->config.fill == FILL_VDIF_INVALID;
-=======
 	if (is_one_in(5)) {
 		script->discard_one_in = 1 + (unsigned)chance(20);
 		script->discard_max = 1 + chance(block);
 	}
->>>>>>> udp
 	if (script->piece_max && script->piece_max < 500)
 		script->bytes = 1 + script->bytes / 20;
 	if (is_one_in(4))
