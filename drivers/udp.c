@@ -590,7 +590,7 @@ static ssize_t udp_read(struct source *source, void *buf, size_t len, int64_t de
 
 const struct source_ops source_udp = {
 	.prefix = "udp:",
-	.summary = "udp:[ADDR]:PORT[,psn=..][,frame=..]  datagrams, numbered or not",
+	.summary = "udp:[ADDR]:PORT[,psn=..][,frame=..][,window=..][,from=..][,iface=..][,rcvbuf=..]  datagrams, numbered or not",
 	.keys = DATAGRAMS_KEYS " iface rcvbuf",
 	.takes_path = true,
 	.open = udp_open,
