@@ -17,6 +17,7 @@
 #include "drivers/input.h"
 #include "drivers/pace.h"
 #include "drivers/packet.h"
+#include "drivers/payloads.h"
 #include "drivers/savefile.h"
 #include "drivers/units.h"
 
@@ -38,12 +39,18 @@ struct pcapfile {
 	int going;         /* 1; 0: the file has ended; -errno: it can't be read any more */
 	uint64_t position; /* in the stream: of the next byte */
 	/* the datagram that comes next, or the rest of it */
+	struct packet_udp udp;
 	const unsigned char *payload;
 	size_t payload_left;
 	int64_t payload_utc_ns;
 	int64_t due_ns;       /* CLOCK_MONOTONIC; not before */
 	uint64_t lost_bytes;  /* just before it */
 	int64_t first_utc_ns; /* of the first datagram; 0 = none has come */
+	/* by their numbers: */
+	bool is_in_order;
+	struct datagrams_config datagrams_config;
+	struct payloads *payloads;
+	bool has_ended; /* and payloads know it */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------- */
@@ -52,8 +59,13 @@ static int take_detail(struct source *source, const struct source_detail *detail
 {
 	struct pcapfile *file = source->state;
 	uint64_t port;
-	int ret;
+	bool is_done;
+	int ret = datagrams_detail(source, detail, &file->datagrams_config, &is_done);
 
+	if (is_done) {
+		file->is_in_order = true;
+		return ret;
+	}
 	if (strcmp(detail->key, "as-recorded") == 0) {
 		if (detail->value[0])
 			return source_fail(source, EINVAL, "as-recorded has no value");
@@ -121,6 +133,17 @@ static int open_input(struct source *source)
 	return input_open_file(source, "use pcapfile:- < ", &file->fd);
 }
 
+static int begin_order(struct source *source)
+{
+	struct pcapfile *file = source->state;
+
+	if (payloads_create(&file->payloads, &file->datagrams_config) < 0)
+		return source_fail(source, ENOMEM, "out of memory");
+	source->has_packets = true;
+	source->frame_bytes = file->datagrams_config.frame_bytes;
+	return 0;
+}
+
 static int pcapfile_open(struct source *source, const struct source_config *config)
 {
 	struct pcapfile *file = calloc(1, sizeof(*file));
@@ -140,6 +163,8 @@ static int pcapfile_open(struct source *source, const struct source_config *conf
 	source->has_capture = true;
 	source->is_paced_by_us = true;
 	ret = take_details(source);
+	if (ret == 0 && file->is_in_order)
+		ret = begin_order(source);
 	if (ret == 0 && file->is_as_recorded && config->rate_bps)
 		ret = source_fail(source, EINVAL, "as-recorded and a rate exclude each other");
 	if (ret == 0)
@@ -153,6 +178,7 @@ static void pcapfile_close(struct source *source)
 {
 	struct pcapfile *file = source->state;
 
+	payloads_free(file->payloads);
 	packet_finder_free(file->finder);
 	savefile_free(file->savefile);
 	if (file->is_ours && file->fd >= 0)
@@ -239,6 +265,7 @@ static void take_datagram(struct pcapfile *file, enum packet_fate fate,
 		file->lost_bytes += udp->len;
 	if (fate != PACKET_DATAGRAM)
 		return;
+	file->udp = *udp;
 	file->payload = udp->payload;
 	file->payload_left = udp->len;
 	file->payload_utc_ns = utc_ns;
@@ -332,6 +359,17 @@ static size_t copy_payload(struct pcapfile *file, unsigned char *to, size_t room
 	return bytes;
 }
 
+/* Return: as wait_for_packet(); 1 = a datagram is there, and due. */
+static int fetch_due(struct source *source, int64_t deadline_ns)
+{
+	struct pcapfile *file = source->state;
+	int ret = fetch(source, deadline_ns);
+
+	if (ret == 1 && file->due_ns && !wait_until_due(source, deadline_ns))
+		return SOURCE_NOT_YET;
+	return ret;
+}
+
 /* Datagrams until @len is full, something was lost, or the next one would have to be waited for. */
 static ssize_t fill(struct source *source, unsigned char *buf, size_t len, int64_t deadline_ns,
 		    struct source_mark *mark)
@@ -341,11 +379,8 @@ static ssize_t fill(struct source *source, unsigned char *buf, size_t len, int64
 
 	while (done < len) {
 		/* once something is there, nothing is waited for */
-		int64_t until_ns = done ? 0 : deadline_ns;
-		int ret = fetch(source, until_ns);
+		int ret = fetch_due(source, done ? 0 : deadline_ns);
 
-		if (ret == 1 && file->due_ns && !wait_until_due(source, until_ns))
-			ret = SOURCE_NOT_YET;
 		if (done && (ret != 1 || file->lost_bytes))
 			break;
 		if (ret != SOURCE_NOT_YET) {
@@ -359,6 +394,38 @@ static ssize_t fill(struct source *source, unsigned char *buf, size_t len, int64
 		done += copy_payload(file, buf + done, len - done);
 	}
 	return (ssize_t)done;
+}
+
+/* The same by their numbers, which also tell what the capture cut short. */
+static ssize_t fill_in_order(struct source *source, unsigned char *buf, size_t len,
+			     int64_t deadline_ns, struct source_mark *mark)
+{
+	struct pcapfile *file = source->state;
+	struct payloads *payloads = file->payloads;
+	bool is_welcome;
+	ssize_t ret = 1;
+	size_t used;
+
+	payloads_begin(payloads, buf, len, mark);
+	is_welcome = payloads_bytes(payloads) == 0;
+	while ((used = payloads_bytes(payloads)) == 0 || is_welcome) {
+		ret = fetch_due(source, used ? 0 : deadline_ns);
+		if (ret == SOURCE_END && !file->has_ended) {
+			payloads_end(payloads);
+			file->has_ended = true;
+			is_welcome = false;
+			continue;
+		}
+		if (ret != 1)
+			break;
+		is_welcome = payloads_take(payloads, &file->udp, file->payload_utc_ns);
+		file->payload_left = 0;
+	}
+	if (used > 0)
+		ret = (ssize_t)used;
+	file->position += used;
+	payloads_tell(payloads, source, ret != SOURCE_NOT_YET);
+	return ret;
 }
 
 static ssize_t pcapfile_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
@@ -375,7 +442,8 @@ static ssize_t pcapfile_read(struct source *source, void *buf, size_t len, int64
 				&source->stats.wait_count);
 	if (len == 0)
 		return SOURCE_NOT_YET;
-	ret = fill(source, buf, len, deadline_ns, mark);
+	ret = file->is_in_order ? fill_in_order(source, buf, len, deadline_ns, mark) :
+				  fill(source, buf, len, deadline_ns, mark);
 	packet_finder_counts(file->finder, &counts);
 	source_tell_capture(source, &counts);
 	return ret;
@@ -384,7 +452,7 @@ static ssize_t pcapfile_read(struct source *source, void *buf, size_t len, int64
 const struct source_ops source_pcapfile = {
 	.prefix = "pcapfile:",
 	.summary = "pcapfile:PATH[,port=..,filter=..,as-recorded]  UDP payloads of a capture (- = standard input)",
-	.keys = "port filter as-recorded",
+	.keys = "port filter as-recorded " DATAGRAMS_KEYS,
 	.takes_path = true,
 	.open = pcapfile_open,
 	.start = pcapfile_start,

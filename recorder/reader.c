@@ -714,7 +714,7 @@ static bool has_leftover(const struct session *session)
 {
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
 
-	if (session->source->has_packets)
+	if (session->source->has_packets && !session->source->can_wait)
 		return reason == STOP_SIGNAL || reason == STOP_DURATION;
 	return reason == STOP_SIGNAL && account_get(&session->source->stats.device_ring_bytes) > 0;
 }

@@ -68,7 +68,7 @@ static void text_capture(FILE *out, const struct session *session)
 
 	if (!source_capture(session->source, &counts))
 		return;
-	fprintf(out, "  packets  %" PRIu64 ", with %" PRIu64 " UDP datagrams",
+	fprintf(out, "  capture  %" PRIu64 " packets, with %" PRIu64 " UDP datagrams",
 		packet_count(&counts), counts.packets[PACKET_DATAGRAM]);
 	if (packet_tell_left_out(&counts, left_out, sizeof(left_out)))
 		fprintf(out, "; left out: %s", left_out);

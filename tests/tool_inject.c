@@ -34,7 +34,8 @@ static void fail(const char *what)
 }
 
 /* Return: its length with the tags. */
-static size_t put_tags(unsigned char *to, const struct tags *tags, const unsigned char *packet, size_t len)
+static size_t put_tags(unsigned char *to, const struct tags *tags, const unsigned char *packet,
+		       size_t len)
 {
 	size_t at = ADDRESSES_BYTES;
 

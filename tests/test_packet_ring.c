@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_packet_ring.c - whole packets of the loopback interface, in blocks that are lent: read back with libpcap
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "drivers/source.h"
+#include "drivers/units.h"
+
+#define BLOCK_BYTES ((size_t)65536)
+#define BLOCK_COUNT 4
+#define PAYLOAD_BYTES 5000
+#define HEADERS_BYTES 42
+#define MS INT64_C(1000000)
+
+static struct source *source;
+static char *memory;
+static int sender = -1;
+static struct sockaddr_in address;
+static char *file; /* the blocks that were taken, one behind the other */
+static size_t file_bytes;
+static uint64_t lost_packets;
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+/* A port that is nobody else's: what this test sends is what passes the filter. */
+static void open_sender(void)
+{
+	socklen_t len = sizeof(address);
+
+	sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	address = (struct sockaddr_in){ .sin_family = AF_INET,
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_int_equal(bind(sender, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(getsockname(sender, (struct sockaddr *)&address, &len), 0);
+}
+
+static int set_up(void **state)
+{
+	const struct source_config config = { .wants_packets = true };
+	char name[100];
+	void *lent;
+	int ret;
+
+	(void)state;
+	open_sender();
+	snprintf(name, sizeof(name), "pcap:lo,filter=udp dst port %u", ntohs(address.sin_port));
+	ret = source_open(&source, name, &config);
+	if (ret == -EACCES || ret == -EPERM) {
+		print_message("needs CAP_NET_RAW\n");
+		return 0;
+	}
+	assert_int_equal(ret, 0);
+	assert_int_equal(source_lend(source, BLOCK_BYTES, BLOCK_COUNT, &lent), 0);
+	memory = lent;
+	for (uint32_t block = 0; block < BLOCK_COUNT; block++)
+		source_give(source, block);
+	file = malloc(64 * BLOCK_BYTES);
+	file_bytes = 0;
+	lost_packets = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	source_close(source);
+	close(sender);
+	free(file);
+	source = NULL;
+	file = NULL;
+	memory = NULL;
+	return 0;
+}
+
+static void need_rights(void)
+{
+	if (!memory)
+		skip();
+}
+
+static void send_datagrams(unsigned from, unsigned count)
+{
+	char payload[PAYLOAD_BYTES];
+
+	for (unsigned i = from; i < from + count; i++) {
+		memset(payload, (int)i, sizeof(payload));
+		assert_int_equal(sendto(sender, payload, sizeof(payload), 0,
+					(struct sockaddr *)&address, sizeof(address)),
+				 sizeof(payload));
+	}
+}
+
+/* Return: as source_take(); the block is copied away, and is still ours. */
+static ssize_t take(uint32_t *block, int64_t wait_ns)
+{
+	struct source_mark mark;
+	ssize_t got = source_take(source, block, units_monotonic_ns() + wait_ns, &mark);
+
+	if (got > 0) {
+		assert_int_equal(got % 4096, 0);
+		assert_true((size_t)got <= BLOCK_BYTES);
+		memcpy(file + file_bytes, memory + *block * BLOCK_BYTES, (size_t)got);
+		file_bytes += (size_t)got;
+	}
+	lost_packets += mark.lost_packets;
+	return got;
+}
+
+/* All that there is until the end. */
+static void take_rest(void)
+{
+	uint32_t block;
+	ssize_t got;
+
+	while ((got = take(&block, 0)) > 0)
+		source_give(source, block);
+	assert_int_equal(got, SOURCE_END);
+}
+
+/* libpcap reads them: packets from number 0 on, each with its payload. Return: how many. */
+static unsigned read_back(void)
+{
+	char error[PCAP_ERRBUF_SIZE];
+	FILE *stream = fmemopen(file, file_bytes, "r");
+	pcap_t *pcap = pcap_fopen_offline(stream, error);
+	struct pcap_pkthdr *header;
+	const unsigned char *data;
+	unsigned count = 0;
+
+	assert_non_null(pcap);
+	while (pcap_next_ex(pcap, &header, &data) == 1) {
+		assert_int_equal(header->caplen, HEADERS_BYTES + PAYLOAD_BYTES);
+		for (unsigned i = HEADERS_BYTES; i < header->caplen; i++)
+			assert_int_equal(data[i], count & 0xff);
+		count++;
+	}
+	assert_string_equal(pcap_geterr(pcap), "");
+	pcap_close(pcap);
+	return count;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void packets_come_whole_and_once(void **state)
+{
+	uint32_t block;
+
+	(void)state;
+	need_rights();
+	send_datagrams(100, 3); /* before the start: not of the stream */
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		send_datagrams(i * 20, 20);
+		while (take(&block, 300 * MS) > 0)
+			source_give(source, block);
+	}
+	source_stop(source);
+	take_rest();
+	assert_int_equal(read_back(), 100);
+	assert_int_equal(source->stats.packets.received_count, 100);
+	assert_int_equal(lost_packets, 0);
+}
+
+static void what_came_before_the_stop_is_handed_out_behind_it(void **state)
+{
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	send_datagrams(0, 5);
+	source_interrupt(source);
+	source_stop(source);
+	send_datagrams(5, 5);
+	take_rest();
+	assert_int_equal(read_back(), 5);
+}
+
+static void blocks_come_back_in_any_order(void **state)
+{
+	uint32_t blocks[BLOCK_COUNT];
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned round = 0; round < 3; round++) {
+		/* fill three of four blocks at least in part, each of them retired by the clock */
+		for (unsigned i = 0; i < 3; i++) {
+			send_datagrams((round * 3 + i) * 4, 4);
+			assert_true(take(&blocks[i], 2000 * MS) > 0);
+		}
+		source_give(source, blocks[1]);
+		source_give(source, blocks[2]);
+		source_give(source, blocks[0]);
+	}
+	source_stop(source);
+	take_rest();
+	assert_int_equal(read_back(), 36);
+}
+
+static void what_finds_no_room_is_told_to_the_packet(void **state)
+{
+	uint32_t block;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	send_datagrams(0, 200);
+	assert_true(take(&block, 2000 * MS) > 0);
+	source_give(source, block);
+	source_stop(source);
+	take_rest();
+	assert_true(lost_packets > 100);
+	assert_int_equal(lost_packets, source->stats.packets.dropped_count);
+	assert_int_equal(source->stats.packets.received_count + lost_packets, 200);
+	assert_int_equal(read_back(), source->stats.packets.received_count);
+}
+
+static void silence_is_not_an_end(void **state)
+{
+	uint32_t block;
+	int64_t begin = units_monotonic_ns();
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	assert_int_equal(take(&block, 150 * MS), SOURCE_NOT_YET);
+	assert_true(units_monotonic_ns() - begin >= 150 * MS);
+}
+
+static void what_has_no_packets_is_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		int error;
+	} refused[] = {
+		{ "pcap:nonesuch0", -ENODEV },
+		{ "pcap:any", -EINVAL },
+		{ "sim:", -EINVAL },
+		{ "pcap:lo,filter=udp prot", -EINVAL },
+		{ "pcap:lo,psn=le64", -EINVAL },
+	};
+	const struct source_config config = { .wants_packets = true };
+
+	(void)state;
+	need_rights();
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct source *other;
+
+		assert_int_equal(source_open(&other, refused[i].name, &config), refused[i].error);
+		assert_true(other->error[0]);
+		source_close(other);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(packets_come_whole_and_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_came_before_the_stop_is_handed_out_behind_it,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(blocks_come_back_in_any_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_finds_no_room_is_told_to_the_packet, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(silence_is_not_an_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_has_no_packets_is_refused, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
