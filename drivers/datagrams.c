@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "drivers/mark5b.h"
+#include "drivers/vdif.h"
+#include "drivers/vdif_fill.h"
 
 #define PROBE_MAX 16 /* datagrams that are kept until two agree */
 #define TABLE_LEN (DATAGRAMS_STREAM_MAX * 2)
@@ -44,6 +46,8 @@ struct datagrams {
 	struct order_room room;        /* frame_bytes 0 = not known yet */
 	struct source_packets *counts;
 	uint64_t received_count, told_discarded_bytes, lost_at_end;
+	struct vdif_fill *fill; /* NULL = there is none, see datagrams_give_fill() */
+	unsigned char newest[VDIF_HEADER_BYTES]; /* header that came last; zeros before the first */
 	unsigned port_count, probe_count, stream_count;
 	struct probe probes[PROBE_MAX];
 	struct port ports[DATAGRAMS_PORT_MAX];
@@ -149,6 +153,8 @@ int datagrams_create(struct datagrams **out, const struct datagrams_config *conf
 	d->room.frame_bytes = is_known ? config->frame_bytes : 0;
 	for (unsigned i = 0; i < config->port_count; i++)
 		d->ports[i].sender = config->sender;
+	if (datagrams_give_fill(config) && vdif_fill_create(&d->fill, DATAGRAMS_BYTES_MAX) < 0)
+		return -ENOMEM;
 	/* held, one at hand, one far away in each stream, and those of the beginning */
 	return staging_create(&d->room.staging, d->room.window + 2 + DATAGRAMS_STREAM_MAX + PROBE_MAX,
 			      config->frame_bytes ? config->frame_bytes : DATAGRAMS_BYTES_MAX);
@@ -163,6 +169,7 @@ void datagrams_free(struct datagrams *d)
 	for (unsigned i = 0; i < TABLE_LEN; i++)
 		order_free(d->table[i].order);
 	staging_free(d->room.staging);
+	vdif_fill_free(d->fill);
 	free(d);
 }
 
@@ -288,6 +295,8 @@ static enum datagram_step sort(struct datagrams *d, const struct datagram *datag
 	if (d->psn == PSN_NONE)
 		order_lose(order, &d->room, port->lost_count);
 	port->lost_count = 0;
+	if (d->fill)
+		memcpy(d->newest, datagram->payload, sizeof(d->newest));
 	if (d->psn == PSN_NONE)
 		return order_take_next(order, &d->room, datagram->payload, may_pass);
 	step = order_take(order, &d->room, &psn, datagram->payload, may_pass);
@@ -415,11 +424,59 @@ bool datagrams_is_waiting(const struct datagrams *d)
 	return d->room.waiting_count > 0;
 }
 
+/* ---- fill ------------------------------------------------------------------------------------ */
+
+bool datagrams_give_fill(const struct datagrams_config *config)
+{
+	return config->psn == PSN_VDIF;
+}
+
+/* Frames a second of a thread: more than its number, and than any that was seen. */
+static uint64_t rate_of(const struct datagrams *d, const struct psn *psn)
+{
+	uint64_t rate = psn->rate > psn->number ? psn->rate : psn->number + 1;
+
+	for (unsigned i = 0; i < TABLE_LEN; i++)
+		if (d->table[i].order && order_rate(d->table[i].order) > rate)
+			rate = order_rate(d->table[i].order);
+	return rate;
+}
+
+/* @header: of the frame behind the @count that are lost */
+static void begin_fill(struct datagrams *d, const void *header, uint64_t count)
+{
+	struct psn psn;
+
+	if (psn_read(PSN_VDIF, NULL, header, d->room.frame_bytes, &psn))
+		vdif_fill_before(d->fill, header, count, rate_of(d, &psn));
+}
+
+static void begin_last_fill(struct datagrams *d)
+{
+	struct psn psn;
+
+	if (psn_read(PSN_VDIF, NULL, d->newest, d->room.frame_bytes, &psn))
+		vdif_fill_behind(d->fill, d->newest, rate_of(d, &psn));
+}
+
+void datagrams_fill(struct datagrams *d, void *buf, size_t len)
+{
+	vdif_fill_put(d->fill, buf, len);
+}
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
 size_t datagrams_get(struct datagrams *d, void *buf, size_t len, struct source_mark *mark)
 {
+	unsigned char header[VDIF_HEADER_BYTES];
 	uint64_t lost_count;
-	size_t bytes = staging_get(d->room.staging, buf, len, &lost_count);
+	size_t bytes;
 
+	if (d->fill)
+		memcpy(header, staging_front(d->room.staging), sizeof(header));
+	bytes = staging_get(d->room.staging, buf, len, &lost_count);
+	if (d->fill && lost_count)
+		begin_fill(d, header, lost_count);
 	mark->lost_bytes += lost_count * d->room.frame_bytes;
 	return bytes;
 }
@@ -438,6 +495,8 @@ void datagrams_tell(struct datagrams *d, struct source_mark *mark)
 	d->told_discarded_bytes = room->discarded_bytes;
 	if (!datagrams_has_ready(d)) {
 		mark->lost_bytes += d->lost_at_end * room->frame_bytes;
+		if (d->fill && d->lost_at_end)
+			begin_last_fill(d);
 		d->lost_at_end = 0;
 	}
 }

@@ -131,6 +131,16 @@ void datagrams_count(struct datagrams *datagrams);
 /** datagrams_tell() - adds to the mark what was discarded since it was told last, and what was lost at the end */
 void datagrams_tell(struct datagrams *datagrams, struct source_mark *mark);
 
+/** datagrams_give_fill() - can it be told which frames are lost, so that datagrams_fill() can be used? */
+bool datagrams_give_fill(const struct datagrams_config *config);
+
+/**
+ * datagrams_fill() - see source_fill(): the frames that are missing before what datagrams_get() gave last, or behind all
+ *
+ * What is missing behind the last datagram is taken to be of the thread that came last.
+ */
+void datagrams_fill(struct datagrams *datagrams, void *buf, size_t len);
+
 /** datagrams_give_up() - nothing has come for a while: what is missing is lost, what was kept becomes ready */
 void datagrams_give_up(struct datagrams *datagrams);
 

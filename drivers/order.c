@@ -295,6 +295,11 @@ void order_lose(struct order *order, struct order_room *room, uint64_t count)
 	lose(order, room, count);
 }
 
+uint64_t order_rate(const struct order *order)
+{
+	return order->rate;
+}
+
 uint64_t order_end(struct order *order, struct order_room *room)
 {
 	order_give_up(order, room);

@@ -63,6 +63,9 @@ enum datagram_step order_take_next(struct order *order, struct order_room *room,
 /** order_lose() - so many that have no number were lost before the next one */
 void order_lose(struct order *order, struct order_room *room, uint64_t count);
 
+/** order_rate() - numbers an interval has, as far as is known: more than any that was seen */
+uint64_t order_rate(const struct order *order);
+
 /** order_give_up() - what is missing is lost, what was kept becomes ready */
 void order_give_up(struct order *order, struct order_room *room);
 

@@ -133,6 +133,11 @@ void payloads_give_up(struct payloads *p)
 	datagrams_give_up(p->datagrams);
 }
 
+void payloads_fill(struct payloads *p, void *buf, size_t len)
+{
+	datagrams_fill(p->datagrams, buf, len);
+}
+
 void payloads_end(struct payloads *p)
 {
 	datagrams_end(p->datagrams);

@@ -54,6 +54,9 @@ bool payloads_are_waiting(const struct payloads *payloads);
 /** payloads_give_up() - nothing has come for a while: what is missing is lost */
 void payloads_give_up(struct payloads *payloads);
 
+/** payloads_fill() - see datagrams_fill() */
+void payloads_fill(struct payloads *payloads, void *buf, size_t len);
+
 /** payloads_end() - nothing more comes */
 void payloads_end(struct payloads *payloads);
 

@@ -218,6 +218,7 @@ static int live_open(struct source *source, const struct source_config *config)
 	source->rate_bps = config->rate_bps;
 	source->frame_bytes = live->datagrams_config.frame_bytes;
 	source->has_packets = true;
+	source->gives_vdif_fill = datagrams_give_fill(&live->datagrams_config);
 	source->has_capture = true;
 	/* relaxed: nobody else looks yet */
 	atomic_store_explicit(&source->stats.packets.buffer_bytes, granted_bytes(live),
@@ -415,6 +416,13 @@ static ssize_t live_read(struct source *source, void *buf, size_t len, int64_t d
 	return got;
 }
 
+static void live_fill(struct source *source, void *buf, size_t len)
+{
+	struct live *live = source->state;
+
+	payloads_fill(live->payloads, buf, len);
+}
+
 const struct source_ops source_pcap = {
 	.prefix = "pcap:",
 	.summary = "pcap:INTERFACE[,filter=..,psn=..,frame=..]  datagrams captured there; --layout pcap: whole packets",
@@ -423,6 +431,7 @@ const struct source_ops source_pcap = {
 	.open = live_open,
 	.start = live_start,
 	.read = live_read,
+	.fill = live_fill,
 	.stop = live_stop,
 	.close = live_close,
 };

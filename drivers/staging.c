@@ -84,6 +84,11 @@ bool staging_has_ready(const struct staging *staging)
 	return staging->ready_count > 0;
 }
 
+const void *staging_front(const struct staging *staging)
+{
+	return staging->memory + staging->ready[staging->first_ready].place * staging->stride;
+}
+
 static void end_first(struct staging *staging)
 {
 	staging_drop(staging, staging->ready[staging->first_ready].place);

@@ -35,6 +35,9 @@ void staging_push(struct staging *staging, uint32_t place, uint64_t lost);
 
 bool staging_has_ready(const struct staging *staging);
 
+/** staging_front() - the payload that staging_get() goes on with, from its begin on; something must be ready */
+const void *staging_front(const struct staging *staging);
+
 /**
  * staging_get() - bytes of what is ready, up to where something is missing
  * @lost: payloads missing just before these bytes

@@ -163,6 +163,7 @@ static int udp_open(struct source *source, const struct source_config *config)
 	source->rate_bps = config->rate_bps;
 	source->frame_bytes = udp->config.frame_bytes;
 	source->has_packets = true;
+	source->gives_vdif_fill = datagrams_give_fill(&udp->config);
 	return 0;
 }
 
@@ -588,6 +589,13 @@ static ssize_t udp_read(struct source *source, void *buf, size_t len, int64_t de
 	return got;
 }
 
+static void udp_fill(struct source *source, void *buf, size_t len)
+{
+	struct udp *udp = source->state;
+
+	datagrams_fill(udp->datagrams, buf, len);
+}
+
 const struct source_ops source_udp = {
 	.prefix = "udp:",
 	.summary = "udp:[ADDR]:PORT[,psn=..][,frame=..][,window=..][,from=..][,iface=..][,rcvbuf=..]  datagrams, numbered or not",
@@ -596,6 +604,7 @@ const struct source_ops source_udp = {
 	.open = udp_open,
 	.start = udp_start,
 	.read = udp_read,
+	.fill = udp_fill,
 	.stop = udp_stop,
 	.close = udp_close,
 };

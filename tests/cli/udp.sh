@@ -207,6 +207,23 @@ heard 1
 packets received=47 lost=1 stray=0 restarts=0
 is written_bytes $((47 * 5032))
 
+# Eight threads in turn: of each the frames that were lost are there, marked invalid, and none is missing.
+"$TOOLS/tool_vdif" 2000 >"$RIG/threads.vdif" || rig_fail "no frames"
+listen "udp::$port,psn=vdif,frame=8224" --fill vdif-invalid
+send -f 8224 -x 100,101,905,1500-1522 "$RIG/threads.vdif" 127.0.0.1 $port
+heard 1
+packets received=1974 lost=26 stray=0 restarts=0
+is filled_bytes $((26 * 8224))
+status=0
+"$BIN/vsib-check" --json "$RIG/checked" "$disk/$name" 2>"$words" || status=$?
+ended 1 $status "vsib-check of filled frames"
+for pair in frame_count=2000 missing_count=0 invalid_count=26; do
+	[ "$("$TOOLS/tool_json" "$RIG/checked" "format.${pair%=*}")" = "${pair#*=}" ] || rig_fail "not $pair: $(cat "$RIG/checked")"
+done
+refused="--fill vdif-invalid: udp::$port doesn't know"
+"$BIN/vsib-record" -s "udp::$port" --fill vdif-invalid -o "$disk" "$same" 2>"$words" && rig_fail "no number, and frames are filled"
+grep -qF -- "$refused" "$words" || { cat "$words"; rig_fail "it did not say: $refused"; }
+
 listens_ipv6() {
 	[ -e /proc/net/if_inet6 ] && grep -q 00000000000000000000000000000001 /proc/net/if_inet6
 }
