@@ -61,7 +61,8 @@ struct udp {
 	int64_t rest_until_ns;
 	bool is_stopped, has_ended;
 	bool has_told_frame, has_told_stray, has_told_drops, has_told_restart;
-	struct arrival stray; /* the first one that was discarded */
+	bool has_stray;
+	struct arrival stray; /* the first one */
 
 	struct mmsghdr messages[BATCH];
 	struct iovec pieces[BATCH][2];
@@ -338,8 +339,10 @@ static enum datagram_step take(struct source *source, struct udp *udp, unsigned 
 		datagrams_lost(udp->datagrams, udp->turn, dropped);
 	}
 	step = datagrams_take(udp->datagrams, datagram, may_pass);
-	if (step == DATAGRAM_DISCARDED && !udp->has_told_stray)
+	if (step == DATAGRAM_STRAY && !udp->has_stray) {
+		udp->has_stray = true;
 		udp->stray = *arrival;
+	}
 	return step;
 }
 
@@ -524,7 +527,7 @@ static void tell_words(struct source *source, struct udp *udp)
 	uint64_t dropped = atomic_load_explicit(&packets->dropped_count, memory_order_relaxed);
 
 	tell_frame(source, udp);
-	if (!udp->has_told_stray && atomic_load_explicit(&packets->stray_count, memory_order_relaxed))
+	if (udp->has_stray && !udp->has_told_stray)
 		tell_stray(source, udp);
 	if (!udp->has_told_drops && dropped) {
 		udp->has_told_drops = true;

@@ -137,6 +137,8 @@ for kind in le64 be64 le32 be32; do
 	is source.lost_bytes $((2 * 5032))
 	is discarded_bytes $((2 * 5032 + 2 * (100 - ${kind:2} / 8)))
 	with_holes
+	rig_expect 1 "$BIN/vsib-check" "$disk/$name" >"$words" 2>&1
+	says_not 'accounting'
 done
 
 # Too late for a window of two: it was lost before.
