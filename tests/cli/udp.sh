@@ -13,7 +13,7 @@ m5b=$DATA/radio/sample.m5b   # 8 halves of 5008
 port=$((20000 + $$ % 20000))
 disk=$RIG/disk
 mkdir "$disk"
-recorder= told=$RIG/told
+recorder='' told=$RIG/told
 receiver=() sender=() # in front of their commands
 
 is_recording() {
@@ -108,7 +108,9 @@ gathered "$vdif" "$disk/$name"
 filled() {
 	local frame=$2 count i
 	count=$(($(stat -c %s "$1") / frame))
-	: >"$RIG/filled" >"$RIG/closed" >"$RIG/holes"
+	: >"$RIG/filled"
+	: >"$RIG/closed"
+	: >"$RIG/holes"
 	for ((i = 0; i < count; i++)); do
 		if [[ " ${*:3} " = *" $i "* ]]; then
 			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/filled"
