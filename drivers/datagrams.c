@@ -272,7 +272,7 @@ static enum datagram_step skip(struct datagrams *d, size_t bytes, size_t prefix_
 {
 	d->room.stray_count++;
 	d->room.discarded_bytes += bytes > prefix_bytes ? bytes - prefix_bytes : 0;
-	return DATAGRAM_DISCARDED;
+	return DATAGRAM_STRAY;
 }
 
 static enum datagram_step sort(struct datagrams *d, const struct datagram *datagram, bool may_pass)

@@ -13,7 +13,7 @@ m5b=$DATA/radio/sample.m5b   # 8 halves of 5008
 port=$((20000 + $$ % 20000))
 disk=$RIG/disk
 mkdir "$disk"
-recorder= told=$RIG/told
+recorder='' told=$RIG/told
 receiver=() sender=() # in front of their commands
 
 is_recording() {
@@ -108,7 +108,9 @@ gathered "$vdif" "$disk/$name"
 filled() {
 	local frame=$2 count i
 	count=$(($(stat -c %s "$1") / frame))
-	: >"$RIG/with_fill" >"$RIG/closed" >"$RIG/holes"
+	: >"$RIG/with_fill"
+	: >"$RIG/closed"
+	: >"$RIG/holes"
 	for ((i = 0; i < count; i++)); do
 		if [[ " ${*:3} " = *" $i "* ]]; then
 			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/with_fill"
@@ -137,6 +139,8 @@ for kind in le64 be64 le32 be32; do
 	is source.lost_bytes $((2 * 5032))
 	is discarded_bytes $((2 * 5032 + 2 * (100 - ${kind:2} / 8)))
 	with_holes
+	rig_expect 1 "$BIN/vsib-check" "$disk/$name" >"$words" 2>&1
+	says_not 'accounting'
 done
 
 # Too late for a window of two: it was lost before.
