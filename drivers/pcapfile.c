@@ -274,7 +274,7 @@ static int wait_for_packet(struct source *source, int64_t deadline_ns)
 	struct pcapfile *file = source->state;
 	int ret = 1;
 
-	if (file->going == 1 && !file->is_regular)
+	if (file->going == 1)
 		ret = savefile_wait(file->savefile, deadline_ns);
 	if (ret < 0)
 		file->going = ret;
