@@ -347,7 +347,7 @@ static ssize_t fill(struct source *source, unsigned char *buf, size_t len, int64
 		if (done && (ret != 1 || file->lost_bytes))
 			break;
 		if (ret != SOURCE_NOT_YET) {
-			mark->lost_bytes = file->lost_bytes;
+			mark->lost_bytes += file->lost_bytes;
 			file->lost_bytes = 0;
 		}
 		if (ret != 1)
