@@ -88,7 +88,8 @@ static int add_line(struct dada_fields *fields, char *line, unsigned number, cha
 	if (fields->len + strlen(key) + strlen(value) + 2 > DADA_HEADER_BYTES - OWN_BYTES)
 		return refuse(error, -E2BIG, number,
 			      "more than the header of 4096 bytes has room for, from here on:", key);
-	fields->len += (size_t)sprintf(fields->text + fields->len, "%s %s\n", key, value);
+	fields->len += (size_t)snprintf(fields->text + fields->len,
+					sizeof(fields->text) - fields->len, "%s %s\n", key, value);
 	return 0;
 }
 

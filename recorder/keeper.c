@@ -35,8 +35,8 @@ void *keeper_main(void *arg)
 		has_end_line = atomic_load_explicit(&session->has_end_line, memory_order_acquire);
 		room_look(disk);
 		keep_journal(disk);
-		if (session->metadata)
-			metadata_write(session->metadata, disk);
+		while (session->metadata && metadata_write(session->metadata, disk))
+			keep_journal(disk); /* which is the more important one */
 		if (!has_end_line)
 			bell_sleep(&disk->keeper_bell, ticket, units_monotonic_ns() + KEEPER_NS);
 	} while (!has_end_line);

@@ -469,7 +469,7 @@ static void write_cfgs(struct metadata *metadata, const struct disk *disk)
 	write_cfg(metadata, disk, second);
 }
 
-void metadata_write(struct metadata *metadata, struct disk *disk)
+bool metadata_write(struct metadata *metadata, struct disk *disk)
 {
 	struct notes *notes = &metadata->notes[disk->number];
 	/* acquire: pairs with metadata_end(): all is noted */
@@ -477,16 +477,19 @@ void metadata_write(struct metadata *metadata, struct disk *disk)
 	struct note *note;
 
 	if (atomic_load_explicit(&notes->is_through, memory_order_relaxed)) /* our own, or given up */
-		return;
-	while ((note = take_complete(metadata, notes)) != NULL) {
+		return false;
+	note = take_complete(metadata, notes);
+	if (note) {
 		write_sigmf(metadata, disk, note);
 		free_note(note);
+		return true;
 	}
 	if (!is_last)
-		return;
+		return false;
 	write_cfgs(metadata, disk);
 	/* release: what has failed is counted */
 	atomic_store_explicit(&notes->is_through, true, memory_order_release);
+	return false;
 }
 
 /* ---- the end: the supervisor ---- */

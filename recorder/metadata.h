@@ -58,8 +58,8 @@ const struct sink_head *metadata_head(const struct metadata *metadata);
 void metadata_note(struct metadata *metadata, const struct disk *disk,
 		   const struct segment *segment, const char *file);
 
-/** metadata_write() - writes what is complete and not written yet */
-void metadata_write(struct metadata *metadata, struct disk *disk);
+/** metadata_write() - writes one file of what is complete and not written yet. Return: true: there may be more. */
+bool metadata_write(struct metadata *metadata, struct disk *disk);
 
 /** metadata_end() - all that is durable has been noted: what is still open is complete */
 void metadata_end(struct metadata *metadata);
