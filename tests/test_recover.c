@@ -683,6 +683,28 @@ static void things_that_are_not_files_are_left_alone(void **state)
  * Bytes of the journal changed at random: whatever it makes of them, the files stay as long as the
  * journal that was believed says.
  */
+/* The first recovery writes a whole journal; the next one must not take it for all that there ever was. */
+static void what_a_damaged_journal_may_have_promised_is_kept_for_good(void **state)
+{
+	const char *journal = begin_raw(0, "scan.raw");
+	struct recover_result result;
+	struct said said;
+
+	(void)state;
+	made_write_samples(made_path("d1/scan.raw"), 0, CHUNK, 0);
+	made_append(journal, "{\"type\":\"segment\",\"target\":0l\"file\":\"scan.raw\"\n");
+	made_segment(journal, 0, "scan.raw", 0, 0, CHUNK);
+	recover_twice(made_path("d1/scan"), &said);
+	assert_int_equal(said.count[RECOVER_JOURNAL], 1);
+	assert_int_equal(said.count[RECOVER_KEPT], 1);
+	assert_int_equal(made_length(made_path("d1/scan.raw")), CHUNK);
+	assert_int_equal(recover_with(made_path("d1/scan"),
+				      (struct recover_config){ .is_missing_lost = true }, &said,
+				      &result),
+			 0);
+	assert_int_equal(said.count[RECOVER_REMOVE], 1);
+}
+
 static void a_damaged_journal_never_costs_what_it_still_promises(void **state)
 {
 	uint64_t random = 88172645463325252U;
@@ -772,6 +794,7 @@ int main(void)
 		CASE(a_file_that_somebody_writes_is_not_touched),
 		CASE(a_dry_run_says_the_same_and_does_nothing),
 		CASE(things_that_are_not_files_are_left_alone),
+		CASE(what_a_damaged_journal_may_have_promised_is_kept_for_good),
 		CASE(a_damaged_journal_never_costs_what_it_still_promises),
 	};
 

@@ -216,6 +216,18 @@ static bool is_all_known(const struct history *history, const bool *known)
 	return history->target_count > 0;
 }
 
+/*
+ * The journal in this place is whole, but a recovery has written it: what the damaged one that was there before may have
+ * promised is still not known.
+ */
+static bool was_damaged(const struct recovery *recovery, const struct recording_journal *journal)
+{
+	char kept[PATH_MAX];
+
+	snprintf(kept, sizeof(kept), "%s" RECOVER_DAMAGED_SUFFIX, journal->file);
+	return has_entry(recovery, journal->place, kept);
+}
+
 static int compare_journals(struct recovery *recovery, bool *known)
 {
 	for (size_t i = 0; i < recovery->info->journal_count; i++) {
@@ -233,7 +245,7 @@ static int compare_journals(struct recovery *recovery, bool *known)
 		    !recording_journal(recovery->recording, i, &journal))
 			continue;
 		target = target_of(recovery, journal.place);
-		if (target >= 0)
+		if (target >= 0 && !was_damaged(recovery, &journal))
 			known[target] = true;
 	}
 	return 0;

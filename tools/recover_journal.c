@@ -122,9 +122,9 @@ static int keep_damaged(int dir_fd, const char *base, char *kept, size_t len)
 {
 	for (int i = 0; i < DAMAGED_MAX; i++) {
 		if (i == 0)
-			snprintf(kept, len, "%s.damaged", base);
+			snprintf(kept, len, "%s" RECOVER_DAMAGED_SUFFIX, base);
 		else
-			snprintf(kept, len, "%s.damaged.%d", base, i);
+			snprintf(kept, len, "%s" RECOVER_DAMAGED_SUFFIX ".%d", base, i);
 		if (linkat(dir_fd, base, dir_fd, kept, 0) == 0)
 			return 0;
 		if (errno == EEXIST)
