@@ -363,7 +363,7 @@ static int prepare(struct repair *repair)
 	repair->head_bytes = history->valid_bytes;
 	if (history->end)
 		return 0;
-	len = recover_tail(history, units_realtime_ns(), &repair->tail);
+	len = recover_tail(history, units_realtime_ns(), repair->config->known, &repair->tail);
 	if (len < 0)
 		return (int)len;
 	repair->tail_bytes = (uint64_t)len;

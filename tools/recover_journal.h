@@ -19,6 +19,7 @@
 
 struct recover_journal_config {
 	bool is_dry;
+	const bool *known; /* see recover_tail() */
 	void (*say)(void *context, const struct recover_step *step);
 	void *context;
 };
