@@ -40,8 +40,9 @@
  *            aborted_bytes, filled_bytes, duration_s, utc; absent after a crash
  *
  * Behind the last whole line that a recorder cut short has left, vsib-check --recover puts an
- * event "recovered", a gap "aborted" for each stretch that was neither safe nor known as lost, and
- * an end with outcome "stopped" and reason "recovered".
+ * event "recovered" (unknown_targets: those whose journals it didn't have, absent when it had all), a gap
+ * "aborted" for each stretch that was neither safe nor known as lost, and an end with outcome "stopped"
+ * and reason "recovered".
  *
  * Threads:  journal_say_...() from any thread (a short lock; never on the data path: a line is a
  *           chunk, a file or up to 64 MiB of it). journal_flush(target) only by that target's

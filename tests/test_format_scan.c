@@ -526,6 +526,27 @@ static void the_pattern_of_the_simulator_is_compared(void **state)
 	format_scan_free(scan);
 }
 
+/* It goes on near its begin, 2^63 bytes before: reports have no number for that. */
+static void no_count_of_the_pattern_is_beyond_63_bits(void **state)
+{
+	unsigned char bytes[3 * 512];
+	struct format_scan *scan = begin_scan();
+	const struct format_stats *stats;
+
+	(void)state;
+	sim_fill(bytes, 512, (UINT64_C(1) << 63) + 4096, 1);
+	sim_fill(bytes + 512, 512, 4096, 1);
+	sim_fill(bytes + 1024, 512, (UINT64_C(1) << 63) + 8192, 1);
+	feed(scan, bytes, sizeof(bytes), 0, 0);
+	stats = end_scan(scan);
+	assert_int_equal(stats->layout.format, FORMAT_SIM);
+	assert_int_equal(stats->fault_count, 2);
+	assert_int_equal(stats->count[FORMAT_REPEATED_BYTES], INT64_MAX);
+	assert_int_equal(stats->count[FORMAT_LOST_BYTES], INT64_MAX);
+	assert_int_equal(stats->faults[0].count, INT64_MAX);
+	format_scan_free(scan);
+}
+
 static void what_is_nothing_is_unknown(void **state)
 {
 	unsigned char *bytes = calloc(1, FORMAT_WINDOW_BYTES + 5);
@@ -735,6 +756,7 @@ int main(void)
 		cmocka_unit_test(fill_is_told_from_frames),
 		cmocka_unit_test(frames_are_expected_behind_a_gap_where_they_belong),
 		cmocka_unit_test(the_pattern_of_the_simulator_is_compared),
+		cmocka_unit_test(no_count_of_the_pattern_is_beyond_63_bits),
 		cmocka_unit_test(what_is_nothing_is_unknown),
 		cmocka_unit_test(tables_are_no_frames),
 		cmocka_unit_test(any_corruption_is_survived_and_each_byte_counted),

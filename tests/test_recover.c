@@ -705,6 +705,55 @@ static void things_that_are_not_files_are_left_alone(void **state)
  * Bytes of the journal changed at random: whatever it makes of them, the files stay as long as the
  * journal that was believed says.
  */
+/* Of two targets one has lost its journal. It gets the other's, which doesn't know what was in its own. */
+static void a_journal_that_a_recovery_wrote_does_not_stand_for_a_lost_one(void **state)
+{
+	const char *const targets[] = { made_path("d2") };
+	const struct recording_query query = { .recording = made_path("d1/scan"),
+					       .targets = targets,
+					       .target_count = 1 };
+	struct recover_result result;
+
+	(void)state;
+	build_two();
+	made_write_samples(made_path("d2/scan/scan.00000009.part"), 0, CHUNK, 0);
+	assert_int_equal(rename(made_path("d2/scan/scan.vsib.jsonl"), made_path("lost")), 0);
+	made_write(made_path("d2/scan/scan.vsib.jsonl"), "", 0);
+	for (int turn = 0; turn < 3; turn++) {
+		assert_int_equal(recover_run(&query, &(struct recover_config){ 0 }, &result), 0);
+		assert_int_equal(result.failed_count, 0);
+		assert_same_text(made_path("d1/scan/scan.vsib.jsonl"),
+				 made_path("d2/scan/scan.vsib.jsonl"));
+		assert_int_equal(made_length(made_path("d2/scan/scan.00000009.part")), CHUNK);
+	}
+	/* its own comes back, and knows no more */
+	assert_int_equal(rename(made_path("lost"), made_path("d2/scan/scan.vsib.jsonl")), 0);
+	assert_int_equal(recover_run(&query, &(struct recover_config){ 0 }, &result), 0);
+	assert_int_equal(made_length(made_path("d2/scan/scan.00000009.part")), -1);
+}
+
+/* The first recovery writes a whole journal; the next one must not take it for all that there ever was. */
+static void what_a_damaged_journal_may_have_promised_is_kept_for_good(void **state)
+{
+	const char *journal = begin_raw(0, "scan.raw");
+	struct recover_result result;
+	struct said said;
+
+	(void)state;
+	made_write_samples(made_path("d1/scan.raw"), 0, CHUNK, 0);
+	made_append(journal, "{\"type\":\"segment\",\"target\":0l\"file\":\"scan.raw\"\n");
+	made_segment(journal, 0, "scan.raw", 0, 0, CHUNK);
+	recover_twice(made_path("d1/scan"), &said);
+	assert_int_equal(said.count[RECOVER_JOURNAL], 1);
+	assert_int_equal(said.count[RECOVER_KEPT], 1);
+	assert_int_equal(made_length(made_path("d1/scan.raw")), CHUNK);
+	assert_int_equal(recover_with(made_path("d1/scan"),
+				      (struct recover_config){ .is_missing_lost = true }, &said,
+				      &result),
+			 0);
+	assert_int_equal(said.count[RECOVER_REMOVE], 1);
+}
+
 static void a_damaged_journal_never_costs_what_it_still_promises(void **state)
 {
 	uint64_t random = 88172645463325252U;
@@ -795,6 +844,8 @@ int main(void)
 		CASE(a_file_that_somebody_writes_is_not_touched),
 		CASE(a_dry_run_says_the_same_and_does_nothing),
 		CASE(things_that_are_not_files_are_left_alone),
+		CASE(a_journal_that_a_recovery_wrote_does_not_stand_for_a_lost_one),
+		CASE(what_a_damaged_journal_may_have_promised_is_kept_for_good),
 		CASE(a_damaged_journal_never_costs_what_it_still_promises),
 	};
 

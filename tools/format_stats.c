@@ -101,6 +101,12 @@ static struct format_stream *find_stream(struct format_stats *stats,
 
 /* ---- faults -------------------------------------------------------------------------------------- */
 
+/* Reports have integers of 63 bits, and a hostile file's counts are anything. */
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+	return a > INT64_MAX || b > INT64_MAX - a ? INT64_MAX : a + b;
+}
+
 static struct format_fault *keep_fault(struct format_stats *stats, enum format_fault_kind kind,
 				       uint64_t offset, uint64_t count)
 {
@@ -116,8 +122,8 @@ static struct format_fault *keep_fault(struct format_stats *stats, enum format_f
 void format_stats_fault(struct format_stats *stats, enum format_fault_kind kind, uint64_t offset,
 			uint64_t count)
 {
-	stats->count[kind] += count;
-	keep_fault(stats, kind, offset, count);
+	stats->count[kind] = add_capped(stats->count[kind], count);
+	keep_fault(stats, kind, offset, add_capped(count, 0));
 }
 
 static void stream_fault(struct format_stats *stats, const struct format_stream *stream,
@@ -324,12 +330,6 @@ static void settle_rate(struct format_stats *stats)
 		stats->rate = stats->counted_rate;
 		stats->rate_source = stats->rate ? FORMAT_RATE_COUNTED : FORMAT_RATE_UNKNOWN;
 	}
-}
-
-/* Reports have integers of 63 bits, and a hostile file's counts are anything. */
-static uint64_t add_capped(uint64_t a, uint64_t b)
-{
-	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 /* @to - @from in frames; what is less than 0 or too much to believe is 0. */

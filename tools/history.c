@@ -350,13 +350,26 @@ static int read_clock(struct reading *reading, const json_t *line)
 	return 0;
 }
 
+static void read_recovered(struct history *history, const json_t *line)
+{
+	const json_t *targets = json_object_get(line, "unknown_targets");
+
+	history->is_recovered = true;
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		json_int_t target = json_integer_value(json_array_get(targets, i));
+
+		if (target >= 0 && (uint64_t)target < history->target_count)
+			history->targets[target].was_unknown = true;
+	}
+}
+
 static void read_event(struct history *history, const json_t *line)
 {
 	const char *event = get_text(line, "event");
 	uint64_t target;
 
 	if (strcmp(event, JOURNAL_RECOVERED) == 0)
-		history->is_recovered = true;
+		read_recovered(history, line);
 	else if (strcmp(event, "journal-failed") == 0 && get_position(line, "target", &target) &&
 		 target < history->target_count)
 		history->targets[target].has_lost_journal = true;

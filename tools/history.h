@@ -32,6 +32,7 @@ struct history_target {
 	const char *path;      /* where it was mounted then; never NULL */
 	const char *fs_uuid;   /* "" = not known */
 	bool has_lost_journal; /* the recorder had to give its journal up: others know all it knew */
+	bool was_unknown;      /* the recovery that wrote the end didn't have its whole journal */
 };
 
 struct history_file {

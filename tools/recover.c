@@ -36,6 +36,7 @@ struct recovery {
 	size_t item_count;
 	uint64_t *promised;     /* of each of the history's files */
 	uint32_t *last_segment; /* of each: the history_stored() that ends last */
+	bool *known;            /* of each of the history's targets: its whole journal is there */
 	bool is_complete;       /* no journal that isn't there could promise more */
 	bool is_disturbed;      /* somebody else changes the files */
 };
@@ -216,7 +217,27 @@ static bool is_all_known(const struct history *history, const bool *known)
 	return history->target_count > 0;
 }
 
-static int compare_journals(struct recovery *recovery, bool *known)
+/*
+ * The journal in this place is whole, but a recovery has written it: what the damaged one that was there before may have
+ * promised is still not known.
+ */
+static bool was_damaged(const struct recovery *recovery, const struct recording_journal *journal)
+{
+	char kept[PATH_MAX];
+
+	snprintf(kept, sizeof(kept), "%s" RECOVER_DAMAGED_SUFFIX, journal->file);
+	return has_entry(recovery, journal->place, kept);
+}
+
+/* A journal that a recovery has written for a target whose own was not there tells nothing of that one. */
+static bool is_first_hand(const struct recovery *recovery, const struct journals_found *found, int target)
+{
+	const struct history *history = recovery->info->history;
+
+	return !history->targets[target].was_unknown || found->common_bytes <= history->told_bytes;
+}
+
+static int compare_journals(struct recovery *recovery)
 {
 	for (size_t i = 0; i < recovery->info->journal_count; i++) {
 		struct recording_journal journal;
@@ -233,8 +254,9 @@ static int compare_journals(struct recovery *recovery, bool *known)
 		    !recording_journal(recovery->recording, i, &journal))
 			continue;
 		target = target_of(recovery, journal.place);
-		if (target >= 0)
-			known[target] = true;
+		if (target >= 0 && is_first_hand(recovery, &found, target) &&
+		    !was_damaged(recovery, &journal))
+			recovery->known[target] = true;
 	}
 	return 0;
 }
@@ -243,20 +265,18 @@ static int compare_journals(struct recovery *recovery, bool *known)
 static int look_at_journals(struct recovery *recovery)
 {
 	const struct history *history = recovery->info->history;
-	bool *known;
 	int ret;
 
 	recovery->is_complete = true;
 	if (!history)
 		return 0;
-	known = calloc(history->target_count + 1, sizeof(*known));
-	if (!known)
+	recovery->known = calloc(history->target_count + 1, sizeof(recovery->known[0]));
+	if (!recovery->known)
 		return fail(recovery->result, -ENOMEM, "%s", strerror(ENOMEM));
-	ret = compare_journals(recovery, known);
+	ret = compare_journals(recovery);
 	if (ret == 0)
 		recovery->is_complete =
-			recovery->config->is_missing_lost || is_all_known(history, known);
-	free(known);
+			recovery->config->is_missing_lost || is_all_known(history, recovery->known);
 	return ret;
 }
 
@@ -621,6 +641,7 @@ static int do_all(struct recovery *recovery)
 {
 	struct recover_journal_config config = {
 		.is_dry = recovery->config->is_dry,
+		.known = recovery->is_complete ? NULL : recovery->known,
 		.say = on_journal,
 		.context = recovery,
 	};
@@ -661,6 +682,7 @@ int recover_run(const struct recording_query *query, const struct recover_config
 		close(recovery.locks[i]);
 	free(recovery.items);
 	free(recovery.locks);
+	free(recovery.known);
 	free(recovery.promised);
 	free(recovery.last_segment);
 	recording_free(recovery.recording);

@@ -122,9 +122,9 @@ static int keep_damaged(int dir_fd, const char *base, char *kept, size_t len)
 {
 	for (int i = 0; i < DAMAGED_MAX; i++) {
 		if (i == 0)
-			snprintf(kept, len, "%s.damaged", base);
+			snprintf(kept, len, "%s" RECOVER_DAMAGED_SUFFIX, base);
 		else
-			snprintf(kept, len, "%s.damaged.%d", base, i);
+			snprintf(kept, len, "%s" RECOVER_DAMAGED_SUFFIX ".%d", base, i);
 		if (linkat(dir_fd, base, dir_fd, kept, 0) == 0)
 			return 0;
 		if (errno == EEXIST)
@@ -363,7 +363,7 @@ static int prepare(struct repair *repair)
 	repair->head_bytes = history->valid_bytes;
 	if (history->end)
 		return 0;
-	len = recover_tail(history, units_realtime_ns(), &repair->tail);
+	len = recover_tail(history, units_realtime_ns(), repair->config->known, &repair->tail);
 	if (len < 0)
 		return (int)len;
 	repair->tail_bytes = (uint64_t)len;

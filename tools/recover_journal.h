@@ -14,9 +14,12 @@
 #include "tools/recover.h"
 
 #define RECOVER_JOURNAL_SUFFIX ".recovery" /* of the name under which it is written */
+#define RECOVER_DAMAGED_SUFFIX \
+	".damaged" /* of the name under which the damaged one is kept; then .1, .2 */
 
 struct recover_journal_config {
 	bool is_dry;
+	const bool *known; /* see recover_tail() */
 	void (*say)(void *context, const struct recover_step *step);
 	void *context;
 };

@@ -82,6 +82,7 @@ struct tail {
 	FILE *stream;
 	int64_t start_utc_ns;
 	uint64_t rate_bps;
+	const bool *known; /* NULL: all */
 };
 
 static int add_line(struct tail *tail, json_t *line)
@@ -152,26 +153,44 @@ static int add_end(struct tail *tail, const struct check_sums *sums)
 				"utc", units_format_utc(utc, tail->start_utc_ns + ns)));
 }
 
-static int add_lines(struct tail *tail, int64_t now_utc_ns)
+/* The event that begins a recovery's lines. */
+static int add_event(struct tail *tail, int64_t now_utc_ns)
 {
 	static const char sentence[] =
 		"the recorder was cut short; what follows is what vsib-check concluded from the lines before";
-	struct check_sums sums;
 	char utc[UNITS_UTC_LEN];
-	int ret;
+	json_t *unknown = json_array();
+	int ret = unknown ? 0 : -ENOMEM;
 
-	ret = add_line(tail, json_pack("{ss ss ss ss}", "type", "event", "event", JOURNAL_RECOVERED,
-				       "text", sentence, "utc", units_format_utc(utc, now_utc_ns)));
+	for (size_t i = 0; ret == 0 && tail->known && i < tail->history->target_count; i++)
+		if (!tail->known[i] && json_array_append_new(unknown, json_integer((json_int_t)i)) < 0)
+			ret = -ENOMEM;
+	if (ret == 0)
+		ret = add_line(tail, json_pack("{ss ss ss ss so*}", "type", "event", "event",
+					       JOURNAL_RECOVERED, "text", sentence, "utc",
+					       units_format_utc(utc, now_utc_ns), "unknown_targets",
+					       json_array_size(unknown) ? json_incref(unknown) : NULL));
+	json_decref(unknown);
+	return ret;
+}
+
+static int add_lines(struct tail *tail, int64_t now_utc_ns)
+{
+	struct check_sums sums;
+	int ret = add_event(tail, now_utc_ns);
+
 	if (ret == 0)
 		ret = check_sum_up(tail->history, &sums, add_hole, tail);
 	return ret == 0 ? add_end(tail, &sums) : ret;
 }
 
-int64_t recover_tail(const struct history *history, int64_t now_utc_ns, char **text)
+int64_t recover_tail(const struct history *history, int64_t now_utc_ns, const bool *known, char **text)
 {
 	const char *utc = json_string_value(json_object_get(history->start, "utc"));
 	json_int_t rate = json_integer_value(json_object_get(history->start, "rate_bps"));
-	struct tail tail = { .history = history, .rate_bps = rate > 0 ? (uint64_t)rate : 0 };
+	struct tail tail = { .history = history,
+			     .rate_bps = rate > 0 ? (uint64_t)rate : 0,
+			     .known = known };
 	int ret = -ENOMEM;
 
 	*text = NULL;

@@ -46,10 +46,12 @@ void recover_plan_file(struct recover_plan *plan, const struct recover_file *fil
 
 /**
  * recover_tail() - the lines that a journal without an end lacks: event, gaps, end
+ * @known: for each target if its whole journal was there: the event names the others, so that later recoveries
+ *         don't take the journal for all that those knew. NULL: what they knew is given up
  * @text: free() it
  *
  * Return: the length; -ENOMEM.
  */
-int64_t recover_tail(const struct history *history, int64_t now_utc_ns, char **text);
+int64_t recover_tail(const struct history *history, int64_t now_utc_ns, const bool *known, char **text);
 
 #endif

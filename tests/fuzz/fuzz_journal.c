@@ -66,7 +66,7 @@ static void check_history(const struct history *history, size_t len)
 static void check_recovery(const struct history *history, const char *text)
 {
 	char *tail;
-	int64_t tail_len = recover_tail(history, NOW_UTC_NS, &tail);
+	int64_t tail_len = recover_tail(history, NOW_UTC_NS, NULL, &tail);
 	size_t len = (size_t)history->valid_bytes;
 	unsigned char *whole;
 	struct history *again;

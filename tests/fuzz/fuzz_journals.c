@@ -1,49 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recordings whose journals say anything (tools/recording.h, tools/journals.h): up to two journals, also in their short
- * form (journal_text.h), with a byte of 0x1e between them, and beside each the files that recordings called scan have.
+ * Recordings whose journals say anything (tools/recording.h, tools/journals.h).
  */
 #include "tests/fuzz/input.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/fuzz/journal_text.h"
+#include "tests/fuzz/targets.h"
 #include "tools/journals.h"
 #include "tools/recording.h"
 
-#define BETWEEN 0x1e
-#define TARGETS 2
-#define PATH_LEN 128
 #define PIECES_MAX 100000
-#define FILE_BYTES_MAX 8192
-
-static void make_target(unsigned target, const char *text, struct input *lengths)
-{
-	static const unsigned char samples[FILE_BYTES_MAX] = { 0x66, 0x66, 0xed, 0xfe };
-	char path[PATH_LEN], *journal;
-	size_t len;
-
-	snprintf(path, sizeof(path), "d%u", target);
-	input_make_folder(path);
-	snprintf(path, sizeof(path), "d%u/scan", target);
-	input_make_folder(path);
-	for (unsigned i = 0; i < JOURNAL_TEXT_FILES; i++) {
-		uint32_t bytes = input_take_below(lengths, FILE_BYTES_MAX + 1);
-
-		snprintf(path, sizeof(path), "d%u/%s%s", target, journal_text_file(i),
-			 bytes % 8 == 1 ? ".part" : "");
-		if (bytes % 8)
-			input_write(path, samples, bytes);
-	}
-	journal = journal_text_expand(text, &len);
-	snprintf(path, sizeof(path), "d%u/%sscan.vsib.jsonl", target,
-		 strstr(journal, "\"vbs\"") ? "scan/" : "");
-	input_write(path, journal, len);
-	free(journal);
-}
 
 /* Each byte of the stream is in exactly one piece. */
 static uint64_t read_pieces(struct recording *recording, uint64_t position)
@@ -95,24 +63,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input input = input_begin(data, len);
 	uint64_t place = input_take_number(&input, 2);
-	struct input lengths = input_begin(data + (input.len > 24 ? input.len - 24 : 0),
-					   input.len > 24 ? 24 : input.len);
-	char paths[TARGETS][PATH_LEN];
-	const char *const targets[TARGETS] = { paths[0], paths[1] };
+	struct targets targets;
 	const struct recording_query query = { .name = "scan",
-					       .targets = targets,
+					       .targets = targets.list,
 					       .target_count = TARGETS };
 	struct recording *recording = NULL;
-	const char *folder = input_folder();
 	int ret;
 
-	for (unsigned i = 0; i < TARGETS; i++) {
-		char *journal = input_take_text(&input, BETWEEN);
-
-		snprintf(paths[i], sizeof(paths[i]), "%.100s/d%u", folder, i);
-		make_target(i, journal, &lengths);
-		free(journal);
-	}
+	targets_make(&targets, &input);
 	ret = recording_open(&recording, &query);
 	if (ret == 0)
 		check_recording(recording, place);

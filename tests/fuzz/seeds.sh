@@ -101,8 +101,28 @@ seeds_config() {
 	texts "$1" 'source = "sim:"\ntarget = {"/a", "/b"}\nrate = 512\n' "name = 'x'\n# y\nring=\"1Gi\"" 'rate = "${HOME}"\n/* */'
 }
 
+# Three frames of @1 bytes of a file, each with a number of 8 bytes in front.
+numbered() {
+	local i
+	for i in 0 1 2; do
+		printf '%b' "\\x0$((i + 1))\\0\\0\\0\\0\\0\\0\\0"
+		tail -c +$((i * $1 + 1)) "$2" | head -c "$1"
+	done
+}
+
+# A frame of CODIF with this number: 64 bytes of header and 64 more.
+codif() {
+	printf '%b' "\\x0$1\\0\\0\\0" '\x10\0\0\0' '\x10\010\0\001' '\0\0\001\0' '\0\0\0\0\0\0\0\0' '\001\0\001\0' '\010\0\0\0' \
+		'\0\001\0\0\0\0\0\0' '\xfe\xca\xed\xfe'
+	head -c 84 "$conf/vsib-record.conf"
+}
+
 seeds_detect() {
 	local file
+	if [ -e "$DATA/radio/sample_mwa.vdif" ]; then
+		numbered 272 "$DATA/radio/sample_mwa.vdif" >"$1/numbered"
+	fi
+	{ codif 0; codif 1; codif 2; } >"$1/codif"
 	make_recordings
 	heads "$1" "$work/raw/1/scan.raw" 128 3000
 	for file in "$DATA"/radio/*.vdif; do
@@ -155,6 +175,10 @@ seeds_journals() {
 		{ cat "$file"; printf '\x1e'; cat "$two.torn"; } >"$1/$name.two"
 		{ cat "$file.open"; printf '\x1e'; cat "$two"; } >"$1/$name.three"
 	done
+}
+
+seeds_recover() {
+	seeds_journals "$1"
 }
 
 seeds_names() {
