@@ -4,8 +4,8 @@
  *
  *   tool_packet_walk INTERFACE BUFFER_BYTES
  *
- * Ends with SIGINT or SIGTERM. Takes all packets for UDP over IPv4 without options. Prints what came: packets=N bytes=N
- * dropped=N
+ * Ends with SIGINT or SIGTERM, or when nothing has come for a second behind the first hundred packets. Takes all packets for
+ * UDP over IPv4 without options. Prints what came: packets=N bytes=N dropped=N
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +25,8 @@
 #define BLOCK_BYTES (256 << 10)
 #define RETIRE_MS 20
 #define HEADERS_BYTES (ETH_HLEN + 20 + 8)
+#define SILENCE_TURNS (1000 / RETIRE_MS)
+#define FIRST_PACKETS 100
 #define COPY_BYTES ((size_t)1 << 20)
 #define PACKET_MAX 65536
 
@@ -116,20 +118,23 @@ int main(int argc, char **argv)
 	struct tpacket_stats_v3 stats = { 0 };
 	socklen_t len = sizeof(stats);
 	struct walk walk = { 0 };
+	unsigned silent_turns = 0;
 
 	if (argc != 3)
 		return 64;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	open_ring(&walk, argv[1], strtoul(argv[2], NULL, 10));
-	while (!is_over) {
+	while (!is_over && (silent_turns < SILENCE_TURNS || walk.packet_count < FIRST_PACKETS)) {
 		struct tpacket_hdr_v1 *header = header_of(&walk);
 		struct pollfd descriptor = { .fd = walk.fd, .events = POLLIN };
 
-		if (__atomic_load_n(&header->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER)
+		if (__atomic_load_n(&header->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) {
 			walk_block(&walk, header);
-		else
-			poll(&descriptor, 1, RETIRE_MS);
+			silent_turns = 0;
+		} else if (poll(&descriptor, 1, RETIRE_MS) == 0) {
+			silent_turns++;
+		}
 	}
 	getsockopt(walk.fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len);
 	printf("packets=%" PRIu64 " bytes=%" PRIu64 " dropped=%u\n", walk.packet_count,
