@@ -117,28 +117,22 @@ static size_t record_bytes(const struct savefile *file, size_t at)
 	return file->record_header_bytes + (file->is_caplen_first || caplen < len ? caplen : len);
 }
 
-/* One read() behind what is in the buffer. Return: bytes; 0 = the end; -EINTR when interrupted; -errno. */
+/* One read() behind what is in the buffer. Return: bytes; 0 = the end; -EAGAIN: nothing now, or a signal; -errno. */
 static ssize_t read_more(struct savefile *file)
 {
+	ssize_t got;
+
 	if (file->at > 0) {
 		memmove(file->buffer, file->buffer + file->at, file->end - file->at);
 		file->end -= file->at;
 		file->at = 0;
 	}
-	for (;;) {
-		ssize_t got = read(file->fd, file->buffer + file->end, BUFFER_BYTES - file->end);
-
-		if (got < 0 && errno == EINTR &&
-		    !atomic_load_explicit(file->is_interrupted, memory_order_relaxed))
-			continue;
-		if (got < 0 && errno != EAGAIN)
-			return -errno;
-		if (got > 0)
-			file->end += (size_t)got;
-		if (got == 0)
-			file->has_ended = true;
-		return got < 0 ? -EINTR : got;
-	}
+	got = read(file->fd, file->buffer + file->end, BUFFER_BYTES - file->end);
+	if (got < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	file->end += (size_t)got;
+	file->has_ended = got == 0;
+	return got;
 }
 
 /* Bytes that must be there before libpcap gets any: at least those that tell how many belong together. */
@@ -156,7 +150,7 @@ static int wait_for_bytes(struct savefile *file, size_t needed)
 		int events = pace_poll(file->fd, PACE_NEVER, file->is_interrupted);
 		ssize_t got = events > 0 ? read_more(file) : events < 0 ? events : -EINTR;
 
-		if (got < 0)
+		if (got < 0 && got != -EAGAIN)
 			return (int)got;
 	}
 	return 0;
@@ -252,7 +246,7 @@ int savefile_wait(struct savefile *file, int64_t deadline_ns)
 		if (events <= 0)
 			return events;
 		got = read_more(file);
-		if (got < 0 && got != -EINTR)
+		if (got < 0 && got != -EAGAIN)
 			return (int)got;
 	}
 	return 1;
