@@ -184,21 +184,24 @@ static bool is_out(const struct disk *disk)
 	return state == DISK_STUCK || state == DISK_FAILED;
 }
 
-/* A disk that is out is not waited for. */
-static bool has_metadata_of_healthy(const struct session *session)
+static bool has_metadata(const struct disk *disk)
+{
+	return !disk->has_keeper || metadata_is_through(disk->session->metadata, disk);
+}
+
+static bool has_all_metadata(const struct session *session)
 {
 	for (unsigned i = 0; i < session->disk_count; i++)
-		if (session->disks[i].has_keeper && !is_out(&session->disks[i]) &&
-		    !metadata_is_through(session->metadata, &session->disks[i]))
+		if (!has_metadata(&session->disks[i]))
 			return false;
 	return true;
 }
 
-static bool has_metadata_of_all(const struct session *session)
+/* A disk that is out is not waited for. */
+static bool has_metadata_of_healthy(const struct session *session)
 {
 	for (unsigned i = 0; i < session->disk_count; i++)
-		if (session->disks[i].has_keeper &&
-		    !metadata_is_through(session->metadata, &session->disks[i]))
+		if (!is_out(&session->disks[i]) && !has_metadata(&session->disks[i]))
 			return false;
 	return true;
 }
@@ -213,12 +216,11 @@ static void finish_metadata(struct session *session, int64_t deadline_ns)
 	metadata_end(session->metadata);
 	for (unsigned i = 0; i < session->disk_count; i++)
 		bell_ring(&session->disks[i].keeper_bell);
-	if (wait_until(session, has_metadata_of_all, out_ns < deadline_ns ? out_ns : deadline_ns))
+	if (wait_until(session, has_all_metadata, out_ns < deadline_ns ? out_ns : deadline_ns))
 		return;
 	wait_until(session, has_metadata_of_healthy, deadline_ns);
 	for (unsigned i = 0; i < session->disk_count; i++)
-		if (session->disks[i].has_keeper &&
-		    !metadata_is_through(session->metadata, &session->disks[i]))
+		if (!has_metadata(&session->disks[i]))
 			metadata_give_up(session->metadata, &session->disks[i]);
 }
 
