@@ -520,37 +520,51 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 }
 
 /*
- * What waits aside while fill takes its place goes behind it. There is room for it, unless the ring has very few
- * blocks: a source that can wait does so, but not for ever once the stream is to end.
+ * The ring is full, and @left bytes wait aside: they get their place, unless their source can't wait, or the stream
+ * is to end. Then a disk has @until to give a block back. False: they are lost, and counted.
  */
-static void put_aside(struct reader *r, size_t bytes, int64_t utc_ns)
+static bool wait_aside(struct reader *r, size_t left, uint32_t ticket, int64_t *until)
 {
 	struct session *session = r->session;
-	const char *from = session->scrap;
-	int64_t until = INT64_MAX;
+	int64_t now = units_monotonic_ns();
 
-	for (size_t done = 0; done < bytes;) {
-		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
+	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
+		/* the stream ends before these: nobody gives blocks back any more */
+		account_add(&session->account.discarded_bytes, left);
+		return false;
+	}
+	if (*until == INT64_MAX && !may_go_on(r))
+		*until = now + DEVICE_NS;
+	if (session->can_drop || now >= *until) {
+		note_overflow(r, left);
+		return false;
+	}
+	wait_for_room(r, ticket);
+	return true;
+}
+
+/* What waits aside while fill takes its place goes behind it. There is room for it, unless the ring has very few blocks. */
+static void put_aside(struct reader *r, size_t bytes, int64_t utc_ns)
+{
+	const char *from = r->session->scrap;
+	int64_t until = INT64_MAX;
+	size_t done = 0;
+
+	while (done < bytes) {
+		uint32_t ticket = ring_listen(r->session->ring, RING_PRODUCER);
 		void *to;
 		size_t room = lanes_room(r->lanes, &to);
 		size_t len = bytes - done < room ? bytes - done : room;
-		int64_t now = units_monotonic_ns();
 
-		if (len > 0) {
-			memcpy(to, from + done, len);
-			note_fill(r, to, len, room, now);
-			lanes_filled(r->lanes, len, r->position, later(r, utc_ns, done));
-			r->position += len;
-			done += len;
-			continue;
-		}
-		if (until == INT64_MAX && !may_go_on(r))
-			until = now + DEVICE_NS;
-		if (session->can_drop || now >= until) {
-			note_overflow(r, bytes - done);
+		if (len == 0 && !wait_aside(r, bytes - done, ticket, &until))
 			return;
-		}
-		wait_for_room(r, ticket);
+		if (len == 0)
+			continue;
+		memcpy(to, from + done, len);
+		note_fill(r, to, len, room, units_monotonic_ns());
+		lanes_filled(r->lanes, len, r->position, later(r, utc_ns, done));
+		r->position += len;
+		done += len;
 	}
 }
 

@@ -11,6 +11,8 @@ set -u
 . "${0%/*}/../record.sh"
 # shellcheck source=tests/expect.sh
 . "${0%/*}/../expect.sh"
+# shellcheck source=tests/cut.sh
+. "${0%/*}/../cut.sh"
 cd "$RIG" || exit 1
 fill=(--fill pattern)
 
@@ -109,6 +111,22 @@ is_less filled_bytes 30000000
 audit small a
 [ "$(gap_bytes source)" -eq $((30000000 - $(value filled_bytes))) ] || rig_fail "gaps of $(gap_bytes source) bytes"
 filled_sim 31000000 small a
+rm -rf a gathered
+
+# ---- killed: what is safe of the fill stays fill -------------------------------------------------------
+
+has_fill() {
+	grep -q '"filled":true' a/killed.vsib.jsonl 2>/dev/null && grep -q '"stream_offset":[1-9][0-9]\{6\}.*xxh3' a/killed.vsib.jsonl
+}
+mkdir a
+"$BIN/vsib-record" -s sim:rate=160,gap=300k@100k,gap=3M@1M,gap=1M@20M,gap=1M@40M,gap=1M@60M --name killed --file-size 1Mi "${fill[@]}" \
+	--ring 8Mi --block 64Ki "$same" -o a >"$output" 2>"$words" &
+wait_for 20 has_fill || rig_fail "no fill in the journal after 20 s"
+cut_kill_now $!
+expect "0 1" "$BIN/vsib-check" --recover --no-format killed a
+audit killed a
+[ -s "$RIG/filled" ] || rig_fail "no fill in the journal"
+filled_sim "$(awk '$1 == "total" { print $2 }' "$RIG/audit")" killed a
 rm -rf a gathered
 
 # ---- refused ----------------------------------------------------------------------------------------

@@ -82,6 +82,18 @@ rm "$RIG/a/others"
 audit other "$RIG/a"
 gathered_sim "$(value stream_bytes)" other "$RIG/a"
 
+# ---- fill goes as far as there is room, and what was read behind it has its own
+for at in 5M 25M 29M; do
+	find "$RIG/a" -mindepth 1 ! -name lost+found -delete
+	record 2 -s "sim:gap=100M@$at" -n 300M --name filled --fill pattern -o "$RIG/a" --ring 8Mi --block 256Ki
+	is reason disks-full
+	is_more filled_bytes 100000
+	is disk_lost_bytes 0
+	is ring.overflow_bytes 0
+	is disks.0.state ok
+	audit filled "$RIG/a"
+done
+
 # ---- wr: the next block has its place, so the first that is about to be full ends it
 find "${targets[@]}" -mindepth 1 ! -name lost+found -delete
 status=0
