@@ -526,7 +526,7 @@ static void what_was_left_out_is_told_in_words(void **state)
 	assert_int_equal(packet_count(&counts), 5);
 	assert_true(packet_tell_left_out(&counts, text, sizeof(text)));
 	assert_string_equal(
-		text, "1 not UDP, 1 cut short by the capture, 2 fragments of 1 incomplete datagrams");
+		text, "1 not UDP, 1 cut short by the capture, 2 fragments of 1 incomplete datagram");
 	assert_true(packet_tell_left_out(&counts, little, sizeof(little)));
 	assert_string_equal(little, "1 not UDP, 1 cu");
 	packet_finder_free(finder);
