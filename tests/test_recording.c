@@ -418,6 +418,36 @@ static void data_count_more_than_a_gap_line_over_them(void **state)
 	recording_free(recording);
 }
 
+/* As far as the fill is there; lines that go on with each other are one, and what they have in common counts once. */
+static void gaps_that_are_filled_lie_in_data(void **state)
+{
+	static const struct gap gaps[] = { { 3 * CHUNK, 30, RECORDING_SOURCE } };
+	const char *journal = build_raw(3 * CHUNK);
+	const struct recording_filled *filled;
+	struct recording *recording;
+	size_t count;
+
+	(void)state;
+	made_filled_gap(journal, 160, 100);
+	made_filled_gap(journal, 100, 50);
+	made_filled_gap(journal, 150, 30);
+	made_filled_gap(journal, 3 * CHUNK - 10, 40);
+	say_gap(journal, 3 * CHUNK, 30, "disk"); /* and lost there */
+	say_end(journal, 3 * CHUNK + 30);
+	recording = open_ok(made_path("d1/scan"));
+	assert_int_equal(check_stream(recording, 0), 3 * CHUNK);
+	check_gaps(recording, gaps, 1);
+	filled = recording_filled(recording, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(filled[0].stream_offset, 100);
+	assert_int_equal(filled[0].bytes, 160);
+	assert_int_equal(filled[0].cause, RECORDING_SOURCE);
+	assert_int_equal(filled[1].stream_offset, 3 * CHUNK - 10);
+	assert_int_equal(filled[1].bytes, 10);
+	assert_int_equal(recording_info(recording)->filled_bytes, 170);
+	recording_free(recording);
+}
+
 static void a_torn_last_line_is_ignored(void **state)
 {
 	const char *journal = build_raw(3 * CHUNK);
@@ -1746,6 +1776,7 @@ int main(void)
 		CASE(segments_out_of_order_in_the_journal_are_sorted),
 		CASE(gaps_come_with_their_causes_and_the_end_line_tells_the_tail),
 		CASE(data_count_more_than_a_gap_line_over_them),
+		CASE(gaps_that_are_filled_lie_in_data),
 		CASE(a_torn_last_line_is_ignored),
 		CASE(a_whole_line_without_its_newline_is_torn_too),
 		CASE(reading_stops_at_the_first_line_that_is_not_json),

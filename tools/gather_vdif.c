@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX 1024
+#define THREADS_MAX ((size_t)1024)
 #define RECENT (2 * THREADS_MAX) /* two turns of all threads tell their order */
 #define FRAMES_LEAST 2           /* alike, before anything is taken for VDIF */
 
