@@ -81,7 +81,7 @@ struct layout_plan {
 	bool has_second;      /* each run goes to two disks */
 	bool has_parity;      /* the last disk gets the XOR of each row of blocks on the others */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
-	bool is_lent;     /* blocks come filled from the source, whole or in part: see source_lend() */
+	bool is_lent; /* blocks come filled from the source, whole or in part: see source_lend() */
 	bool is_appended; /* one endless file a disk, and a block goes to the end of its disk's */
 	uint32_t extent_max; /* extents a block's label must have room for */
 };
