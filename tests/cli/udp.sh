@@ -211,6 +211,13 @@ heard 1
 packets received=47 lost=1 stray=0 restarts=0
 is written_bytes $((47 * 5032))
 
+listen "udp::$port,from=any"
+send -f 5032 -p le64 -s 10 "$vdif" 127.0.0.1 $port
+send -f 5032 -p le64 -s 90000 -x 2 -a 127.0.0.2 "$vdif" 127.0.0.1 $port
+send -f 5032 -p le64 -s 26 "$vdif" 127.0.0.1 $port
+heard 1
+packets received=47 lost=1 stray=0 restarts=0
+
 listens_ipv6() {
 	[ -e /proc/net/if_inet6 ] && grep -q 00000000000000000000000000000001 /proc/net/if_inet6
 }
