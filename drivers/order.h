@@ -26,7 +26,8 @@
 enum datagram_step {
 	DATAGRAM_PASSED,    /* the payload is what comes next */
 	DATAGRAM_KEPT,      /* a copy was made */
-	DATAGRAM_DISCARDED, /* stray, late, unwanted or there already */
+	DATAGRAM_DISCARDED, /* late, unwanted or there already */
+	DATAGRAM_STRAY,     /* discarded: of another length or sender, or without a number */
 };
 
 /* What the streams of one source share. */

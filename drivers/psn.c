@@ -58,7 +58,7 @@ static bool read_le64(const void *prefix, struct psn *psn)
 
 void psn_take_half(struct psn *psn)
 {
-	psn->number = psn->number >> 32 | (uint64_t)psn->is_unwanted << 31;
+	psn->number = psn->number >> 32 | (psn->is_unwanted ? UINT64_C(1) << 31 : 0);
 	psn->is_unwanted = false;
 	psn->is_32_bit = true;
 }

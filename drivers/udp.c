@@ -28,9 +28,10 @@
 #define AGAIN 1  /* besides what source_read() returns: look again */
 #define PREFIX_MAX 8
 #define RCVBUF_DEFAULT (UINT64_C(256) << 20)
+#define RCVBUF_MAX (UINT64_C(1) << 30) /* the kernel counts twice as much in an int */
 #define HOLD_NS \
 	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
-/* A socket that was emptied isn't looked at again at once: one call gets more. Its buffer must not fill meanwhile. */
+/* When all were emptied they aren't looked at again at once: then one call gets more. Their buffers must not fill meanwhile. */
 #define REST_NS INT64_C(500000)
 #define REST_RCVBUF (UINT64_C(16) << 20)
 
@@ -55,13 +56,15 @@ struct udp {
 	uint64_t granted_bytes;
 	struct udp_socket sockets[UDP_PORT_MAX];
 	unsigned socket_count;
-	unsigned turn; /* the socket that was read last */
+	unsigned turn;          /* the socket that was read last */
+	unsigned emptied_count; /* of sockets running that had less than was asked for */
 	int epoll;
 	int64_t came_ns; /* when something came last */
 	int64_t rest_until_ns;
 	bool is_stopped, has_ended;
 	bool has_told_frame, has_told_stray, has_told_drops, has_told_restart;
-	struct arrival stray; /* the first one that was discarded */
+	bool has_stray;
+	struct arrival stray; /* the first one */
 
 	struct mmsghdr messages[BATCH];
 	struct iovec pieces[BATCH][2];
@@ -78,6 +81,16 @@ struct udp {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static int take_rcvbuf(struct source *source, const struct source_detail *detail, struct udp *udp)
+{
+	int ret = source_detail_bytes(source, detail, &udp->rcvbuf_bytes);
+
+	if (!ret && udp->rcvbuf_bytes > RCVBUF_MAX)
+		ret = source_fail(source, ERANGE, "rcvbuf=%s: no kernel gives more than 1 GiB",
+				  detail->value);
+	return ret;
+}
+
 static int take_details(struct source *source, struct udp *udp)
 {
 	char buf[SOURCE_DETAIL_LEN];
@@ -93,7 +106,7 @@ static int take_details(struct source *source, struct udp *udp)
 		if (strcmp(detail.key, "iface") == 0)
 			ret = udp_interface_read(source, detail.value, &udp->address);
 		else
-			ret = source_detail_bytes(source, &detail, &udp->rcvbuf_bytes);
+			ret = take_rcvbuf(source, &detail, udp);
 	}
 	return ret;
 }
@@ -210,18 +223,14 @@ static void udp_stop(struct source *source)
 static void prepare(struct udp *udp, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct msghdr *header = &udp->messages[i].msg_hdr;
-
-		*header = (struct msghdr){
+		udp->messages[i].msg_hdr = (struct msghdr){
 			.msg_iov = udp->pieces[i],
 			.msg_iovlen = 1,
 			.msg_control = udp->controls[i].bytes,
 			.msg_controllen = sizeof(udp->controls[i].bytes),
+			.msg_name = &udp->names[i],
+			.msg_namelen = sizeof(udp->names[i]),
 		};
-		if (!udp->config.use_any_sender) {
-			header->msg_name = &udp->names[i];
-			header->msg_namelen = sizeof(udp->names[i]);
-		}
 	}
 }
 
@@ -272,13 +281,10 @@ static void read_arrivals(struct udp *udp, unsigned count)
 	uint32_t dropped = udp->sockets[udp->turn].dropped;
 
 	for (unsigned i = 0; i < count; i++) {
-		struct msghdr *header = &udp->messages[i].msg_hdr;
-
-		dropped = dropped_of(header, dropped);
+		dropped = dropped_of(&udp->messages[i].msg_hdr, dropped);
 		udp->arrivals[i].bytes = udp->messages[i].msg_len;
 		udp->arrivals[i].dropped = dropped;
-		if (header->msg_name)
-			udp->arrivals[i].sender = udp_sender_of(header->msg_name);
+		udp->arrivals[i].sender = udp_sender_of(&udp->names[i]);
 	}
 }
 
@@ -331,15 +337,17 @@ static enum datagram_step take(struct source *source, struct udp *udp, unsigned 
 
 	datagram->bytes = arrival->bytes;
 	datagram->port = udp->turn;
-	datagram->sender = udp->config.use_any_sender ? NULL : &arrival->sender;
+	datagram->sender = &arrival->sender;
 	if (dropped) {
 		from->dropped = arrival->dropped;
 		count_dropped(source, dropped);
 		datagrams_lost(udp->datagrams, udp->turn, dropped);
 	}
 	step = datagrams_take(udp->datagrams, datagram, may_pass);
-	if (step == DATAGRAM_DISCARDED && !udp->has_told_stray)
+	if (step == DATAGRAM_STRAY && !udp->has_stray) {
+		udp->has_stray = true;
 		udp->stray = *arrival;
+	}
 	return step;
 }
 
@@ -424,8 +432,11 @@ static int take_batch(struct source *source, struct udp *udp, unsigned char *buf
 	if (got <= 0)
 		return got;
 	udp->came_ns = units_monotonic_ns();
-	if ((size_t)got < count && udp->granted_bytes >= REST_RCVBUF)
+	udp->emptied_count = (size_t)got < count ? udp->emptied_count + 1 : 0;
+	if (udp->emptied_count >= udp->socket_count && udp->granted_bytes >= REST_RCVBUF) {
+		udp->emptied_count = 0;
 		udp->rest_until_ns = udp->came_ns + REST_NS;
+	}
 	if (is_in_place) {
 		*used = sort_in_place(source, udp, buf, (unsigned)got);
 		return 1;
@@ -524,7 +535,7 @@ static void tell_words(struct source *source, struct udp *udp)
 	uint64_t dropped = atomic_load_explicit(&packets->dropped_count, memory_order_relaxed);
 
 	tell_frame(source, udp);
-	if (!udp->has_told_stray && atomic_load_explicit(&packets->stray_count, memory_order_relaxed))
+	if (udp->has_stray && !udp->has_told_stray)
 		tell_stray(source, udp);
 	if (!udp->has_told_drops && dropped) {
 		udp->has_told_drops = true;
@@ -559,10 +570,10 @@ static ssize_t read_some(struct source *source, struct udp *udp, unsigned char *
 		return ret;
 	if (ret == 0)
 		return wait_for_more(source, udp, deadline_ns);
-	/* what comes may all be stray */
-	return *used > 0 || datagrams_has_ready(udp->datagrams) || units_monotonic_ns() < deadline_ns ?
-		       AGAIN :
-		       SOURCE_NOT_YET;
+	/* what comes may all be stray; behind the stop it has an end */
+	if (*used > 0 || datagrams_has_ready(udp->datagrams) || udp->is_stopped)
+		return AGAIN;
+	return units_monotonic_ns() < deadline_ns ? AGAIN : SOURCE_NOT_YET;
 }
 
 static ssize_t udp_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,

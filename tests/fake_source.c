@@ -100,6 +100,8 @@ static ssize_t fake_read(struct source *source, void *buf, size_t len, int64_t d
 		mark->is_estimated = chance(fake) % 2;
 		fake->position += mark->lost_bytes;
 	}
+	if (is_turn(fake, script->discard_one_in))
+		mark->discarded_bytes = 1 + chance(fake) % script->discard_max;
 	if (fake->position >= end) {
 		mark->lost_bytes += script->loss_at_end;
 		return SOURCE_END;

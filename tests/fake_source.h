@@ -17,18 +17,20 @@
 #include "drivers/source.h"
 
 struct fake_source_script {
-	uint64_t seed;        /* of the pattern and of all chance */
-	uint64_t bytes;       /* stream bytes until it ends (SOURCE_END); 0 = endless */
-	uint64_t error_at;    /* at this position it fails with EIO; 0 = never */
-	size_t piece_max;     /* a read gives 1 .. piece_max bytes; 0 = all that is asked for */
-	unsigned loss_one_in; /* one read in so many comes behind a loss; 0 = none */
-	size_t loss_max;      /* of 1 .. loss_max bytes */
-	size_t loss_at_end;   /* lost behind the last bytes */
-	unsigned idle_one_in; /* one read in so many has nothing yet */
-	int64_t pause_ns;     /* before each read */
-	int64_t start_ns;     /* the start takes so long, and is interruptible */
-	int start_error;      /* errno */
-	bool is_silent;       /* never gives anything */
+	uint64_t seed;           /* of the pattern and of all chance */
+	uint64_t bytes;          /* stream bytes until it ends (SOURCE_END); 0 = endless */
+	uint64_t error_at;       /* at this position it fails with EIO; 0 = never */
+	size_t piece_max;        /* a read gives 1 .. piece_max bytes; 0 = all that is asked for */
+	unsigned loss_one_in;    /* one read in so many comes behind a loss; 0 = none */
+	size_t loss_max;         /* of 1 .. loss_max bytes */
+	unsigned discard_one_in; /* one read in so many threw something away; 0 = none */
+	size_t discard_max;      /* 1 .. discard_max bytes, which have no place in the stream */
+	size_t loss_at_end;      /* lost behind the last bytes */
+	unsigned idle_one_in;    /* one read in so many has nothing yet */
+	int64_t pause_ns;        /* before each read */
+	int64_t start_ns;        /* the start takes so long, and is interruptible */
+	int start_error;         /* errno */
+	bool is_silent;          /* never gives anything */
 	uint64_t device_bytes; /* it has a ring of its own, with so many bytes in it when it is stopped */
 	bool can_wait;
 	uint64_t rate_bps; /* as told; it does not pace */

@@ -91,6 +91,10 @@ static void choose_source(uint64_t seed, const struct kit *kit)
 		script->loss_one_in = 1 + (unsigned)chance(20);
 		script->loss_max = 1 + chance(3 * block);
 	}
+	if (is_one_in(5)) {
+		script->discard_one_in = 1 + (unsigned)chance(20);
+		script->discard_max = 1 + chance(block);
+	}
 	if (script->piece_max && script->piece_max < 500)
 		script->bytes = 1 + script->bytes / 20;
 	if (is_one_in(4))

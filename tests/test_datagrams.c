@@ -24,7 +24,7 @@
 
 static struct datagrams *d;
 static struct source_packets counts;
-static char handed_out[8192];
+static char handed_out[16384];
 static uint64_t discarded_bytes;
 
 /* ---- feeding --------------------------------------------------------------------------------- */
@@ -142,6 +142,25 @@ static enum datagram_step feed_as(enum psn_kind kind, uint64_t number)
 static enum datagram_step feed(uint64_t number)
 {
 	return feed_as(datagrams_psn(d), number);
+}
+
+static void put_word(unsigned char *data, int index, uint32_t word)
+{
+	word = htole32(word);
+	memcpy(data + index * 4, &word, sizeof(word));
+}
+
+static enum datagram_step feed_vdif(unsigned thread, uint32_t second, uint32_t frame)
+{
+	unsigned char data[FRAME] = { 0 };
+
+	put_word(data, 0, second);
+	put_word(data, 1, 30U << 24 | frame);
+	put_word(data, 2, FRAME / 8);
+	put_word(data, 3, 1U << 26 | thread << 16 | ('M' << 8 | 'h'));
+	snprintf((char *)data + NAME_AT, 8, "%c%u.%u", 'a' + (int)(thread % 26), second % 10,
+		 frame % 1000);
+	return offer(data, sizeof(data), 0, 1);
 }
 
 static void feed_range(uint64_t first, uint64_t last)
@@ -487,9 +506,9 @@ static void other_lengths_and_senders_are_stray(void **state)
 	open_psn(PSN_LE64);
 	feed_range(1, 2);
 	put_number(data, PSN_LE64, 3);
-	assert_int_equal(offer(data, sizeof(data), 0, 1), DATAGRAM_DISCARDED);
-	assert_int_equal(offer(data, 5, 0, 1), DATAGRAM_DISCARDED);
-	assert_int_equal(offer(data, 8 + FRAME, 0, 2), DATAGRAM_DISCARDED);
+	assert_int_equal(offer(data, sizeof(data), 0, 1), DATAGRAM_STRAY);
+	assert_int_equal(offer(data, 5, 0, 1), DATAGRAM_STRAY);
+	assert_int_equal(offer(data, 8 + FRAME, 0, 2), DATAGRAM_STRAY);
 	feed(3);
 	expect("1 2 3");
 	assert_int_equal(get(&counts.stray_count), 3);
@@ -506,6 +525,37 @@ static void from_any_sender_all_are_taken(void **state)
 	for (unsigned char from = 1; from < 4; from++)
 		assert_int_equal(offer(data, FRAME, 0, from), DATAGRAM_PASSED);
 	expect("x x x");
+}
+
+static void from_any_sender_each_has_its_own_numbers(void **state)
+{
+	struct datagrams_config config = { .psn = PSN_LE64, .frame_bytes = FRAME, .use_any_sender = true };
+	unsigned char data[8 + FRAME] = { 0 };
+
+	(void)state;
+	open_datagrams(&config);
+	for (uint64_t i = 0; i < 6; i++) {
+		for (unsigned char from = 1; from < 4; from++) {
+			put_number(data, PSN_LE64, i + from * UINT64_C(1000));
+			snprintf((char *)data + 8 + NAME_AT, 8, "%c%u", 'a' + from, (unsigned)i);
+			if (i != 3 || from != 2)
+				offer(data, sizeof(data), 0, from);
+		}
+	}
+	expect("b0 c0 d0 b1 c1 d1 b2 c2 d2 b3 d3 b4 d4 b5 d5 -1 c4 c5");
+}
+
+static void threads_that_are_too_many_are_stray(void **state)
+{
+	(void)state;
+	open_psn(PSN_VDIF);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned thread = 0; thread < DATAGRAMS_STREAM_MAX + 88; thread++)
+			assert_int_equal(feed_vdif(thread, 7, turn), thread < DATAGRAMS_STREAM_MAX ?
+									     DATAGRAM_PASSED :
+									     DATAGRAM_STRAY);
+	datagrams_count(d);
+	assert_int_equal(get(&counts.stray_count), 2 * 88);
 }
 
 static void from_one_sender_only_his_are_taken(void **state)
@@ -542,24 +592,6 @@ static void each_port_has_its_own_numbers_and_sender(void **state)
 }
 
 /* ---- headers of frames ----------------------------------------------------------------------- */
-
-static void put_word(unsigned char *data, int index, uint32_t word)
-{
-	word = htole32(word);
-	memcpy(data + index * 4, &word, sizeof(word));
-}
-
-static enum datagram_step feed_vdif(unsigned thread, uint32_t second, uint32_t frame)
-{
-	unsigned char data[FRAME] = { 0 };
-
-	put_word(data, 0, second);
-	put_word(data, 1, 30U << 24 | frame);
-	put_word(data, 2, FRAME / 8);
-	put_word(data, 3, 1U << 26 | thread << 16 | ('M' << 8 | 'h'));
-	snprintf((char *)data + NAME_AT, 8, "%c%u.%u", 'a' + (int)thread, second % 10, frame);
-	return offer(data, sizeof(data), 0, 1);
-}
 
 static void each_vdif_thread_is_in_order_by_itself(void **state)
 {
@@ -757,6 +789,106 @@ static void many_that_agree_in_nothing_are_stray(void **state)
 	assert_int_equal(get(&counts.stray_count), 49);
 }
 
+/* ---- chance ---------------------------------------------------------------------------------- */
+
+static uint64_t chance_state;
+
+static uint64_t chance(uint64_t below)
+{
+	chance_state ^= chance_state << 13;
+	chance_state ^= chance_state >> 7;
+	chance_state ^= chance_state << 17;
+	return chance_state % below;
+}
+
+/* The numbers that came out rise; those that are missing are as many as were told. */
+static void check_rising(uint64_t first, uint64_t last)
+{
+	uint64_t next = first, out_count = 0, lost_count = 0;
+
+	for (char *word = strtok(handed_out, " "); word; word = strtok(NULL, " ")) {
+		uint64_t value = strtoull(*word == '-' ? word + 1 : word, NULL, 10);
+
+		if (*word == '-') {
+			lost_count += value;
+			next += value;
+			continue;
+		}
+		assert_int_equal(value, next);
+		next++;
+		out_count++;
+	}
+	assert_int_equal(next, last + 1);
+	assert_int_equal(get(&counts.lost_count), lost_count);
+	assert_int_equal(get(&counts.received_count), out_count + get(&counts.late_count) +
+							      get(&counts.duplicate_count) +
+							      get(&counts.stray_count));
+}
+
+/* Numbers that are at most half a window from their place, some of them left out, twice, or far away. */
+static void whatever_comes_the_account_is_exact(void **state)
+{
+	enum { COUNT = 400 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		uint64_t numbers[2 * COUNT], number_count = 0;
+
+		chance_state = seed * UINT64_C(0x9e3779b97f4a7c15);
+		open_psn(numbered[seed % 4]);
+		for (uint64_t i = 1; i < COUNT; i++) {
+			if (chance(10) > 0 || i == 1 || i == COUNT - 1)
+				numbers[number_count++] = i;
+			if (chance(20) == 0)
+				numbers[number_count++] = i;
+		}
+		for (uint64_t i = 2; i + WINDOW / 2 < number_count - 1; i++) {
+			uint64_t other = i + chance(WINDOW / 2), kept = numbers[i];
+
+			numbers[i] = numbers[other];
+			numbers[other] = kept;
+		}
+		for (uint64_t i = 0; i < number_count; i++) {
+			feed(numbers[i]);
+			if (chance(30) == 0 && i + 1 < number_count)
+				feed(50000 + chance(1000) * 100);
+			if (chance(50) == 0 && i > 0)
+				datagrams_give_up(d);
+			drain();
+		}
+		end();
+		check_rising(1, COUNT - 1);
+		close_datagrams(NULL);
+	}
+}
+
+static void any_headers_do_no_harm(void **state)
+{
+	static const enum psn_kind kinds[] = { PSN_VDIF, PSN_AUTO, PSN_LE64, PSN_BE32 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct datagrams_config config = { .psn = kinds[seed % 4],
+						   .frame_bytes = seed % 8 < 4 ? FRAME : 0 };
+
+		chance_state = seed * UINT64_C(0x9e3779b97f4a7c15);
+		open_datagrams(&config);
+		for (int i = 0; i < 300; i++) {
+			unsigned char data[8 + FRAME];
+
+			for (size_t at = 0; at < sizeof(data); at++)
+				data[at] = (unsigned char)(chance(3) ? 0 : chance(256));
+			put_word(data, 2, chance(4) ? FRAME / 8 : (uint32_t)chance(UINT32_MAX));
+			offer(data, chance(5) ? FRAME : chance(sizeof(data)), 0,
+			      (unsigned char)(1 + chance(2)));
+			handed_out[0] = '\0';
+		}
+		end();
+		assert_int_equal(get(&counts.received_count), 300);
+		close_datagrams(NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -781,6 +913,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_buffer_too_short_gets_a_part, close_datagrams),
 		cmocka_unit_test_teardown(other_lengths_and_senders_are_stray, close_datagrams),
 		cmocka_unit_test_teardown(from_any_sender_all_are_taken, close_datagrams),
+		cmocka_unit_test_teardown(from_any_sender_each_has_its_own_numbers, close_datagrams),
+		cmocka_unit_test_teardown(threads_that_are_too_many_are_stray, close_datagrams),
 		cmocka_unit_test_teardown(from_one_sender_only_his_are_taken, close_datagrams),
 		cmocka_unit_test_teardown(each_port_has_its_own_numbers_and_sender, close_datagrams),
 		cmocka_unit_test_teardown(each_vdif_thread_is_in_order_by_itself, close_datagrams),
@@ -794,6 +928,8 @@ int main(void)
 		cmocka_unit_test_teardown(one_datagram_in_all_is_taken_at_the_end, close_datagrams),
 		cmocka_unit_test_teardown(what_was_given_is_not_looked_for, close_datagrams),
 		cmocka_unit_test_teardown(many_that_agree_in_nothing_are_stray, close_datagrams),
+		cmocka_unit_test(whatever_comes_the_account_is_exact),
+		cmocka_unit_test(any_headers_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

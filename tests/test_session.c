@@ -237,6 +237,30 @@ static void losses_of_the_source_are_gaps_at_their_place(void **state)
 	}
 }
 
+static void what_the_source_threw_away_has_no_place_in_the_stream(void **state)
+{
+	(void)state;
+	for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
+		const struct account *account;
+		struct kit kit;
+
+		kit_open(&kit, 2);
+		set_shape(&kit, shape);
+		fake_source_script.piece_max = 3000;
+		fake_source_script.discard_one_in = 3;
+		fake_source_script.discard_max = 9000;
+		start(&kit);
+		assert_true(kit_wait(&kit, LONG));
+		account = &kit.session->account;
+		assert_true(account_get(&kit.session->source->stats.discarded_bytes) > 0);
+		/* with layout mark6 more: what is no whole packet */
+		assert_true(account_get(&account->discarded_bytes) >=
+			    account_get(&kit.session->source->stats.discarded_bytes));
+		assert_int_equal(account->gap_count, 0);
+		finish(&kit, OUTCOME_COMPLETE, 0);
+	}
+}
+
 /* Each read a gap: blocks go on with little in them, and a chunk by bytes would need more blocks than there are. */
 static void very_many_losses_do_not_jam_the_ring(void **state)
 {
@@ -1716,6 +1740,7 @@ int main(void)
 		cmocka_unit_test(buffered_files_have_every_byte),
 		cmocka_unit_test(a_long_name_has_a_directory_of_the_same_name),
 		cmocka_unit_test(losses_of_the_source_are_gaps_at_their_place),
+		cmocka_unit_test(what_the_source_threw_away_has_no_place_in_the_stream),
 		cmocka_unit_test(very_many_losses_do_not_jam_the_ring),
 		cmocka_unit_test(an_error_of_the_source_ends_with_all_before_it_safe),
 		cmocka_unit_test(a_source_that_does_not_start_gives_no_input),

@@ -13,7 +13,7 @@ m5b=$DATA/radio/sample.m5b   # 8 halves of 5008
 port=$((20000 + $$ % 20000))
 disk=$RIG/disk
 mkdir "$disk"
-recorder= told=$RIG/told
+recorder='' told=$RIG/told
 receiver=() sender=() # in front of their commands
 
 is_recording() {
@@ -108,7 +108,9 @@ gathered "$vdif" "$disk/$name"
 filled() {
 	local frame=$2 count i
 	count=$(($(stat -c %s "$1") / frame))
-	: >"$RIG/filled" >"$RIG/closed" >"$RIG/holes"
+	: >"$RIG/filled"
+	: >"$RIG/closed"
+	: >"$RIG/holes"
 	for ((i = 0; i < count; i++)); do
 		if [[ " ${*:3} " = *" $i "* ]]; then
 			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/filled"
@@ -137,6 +139,8 @@ for kind in le64 be64 le32 be32; do
 	is source.lost_bytes $((2 * 5032))
 	is discarded_bytes $((2 * 5032 + 2 * (100 - ${kind:2} / 8)))
 	with_holes
+	rig_expect 1 "$BIN/vsib-check" "$disk/$name" >"$words" 2>&1
+	says_not 'accounting'
 done
 
 # Too late for a window of two: it was lost before.
@@ -206,6 +210,13 @@ send -f 5032 -p le64 -s 0 "$vdif" 127.0.0.1 $((port + 7))
 heard 1
 packets received=47 lost=1 stray=0 restarts=0
 is written_bytes $((47 * 5032))
+
+listen "udp::$port,from=any"
+send -f 5032 -p le64 -s 10 "$vdif" 127.0.0.1 $port
+send -f 5032 -p le64 -s 90000 -x 2 -a 127.0.0.2 "$vdif" 127.0.0.1 $port
+send -f 5032 -p le64 -s 26 "$vdif" 127.0.0.1 $port
+heard 1
+packets received=47 lost=1 stray=0 restarts=0
 
 listens_ipv6() {
 	[ -e /proc/net/if_inet6 ] && grep -q 00000000000000000000000000000001 /proc/net/if_inet6
