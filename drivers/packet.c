@@ -530,7 +530,10 @@ bool packet_tell_left_out(const struct packet_counts *counts, char *text, size_t
 			append(text, size, &used, "%s%" PRIu64 " %s", used ? ", " : "",
 			       counts->packets[fate], fates[fate].words);
 	if (fragments->incomplete_count)
-		append(text, size, &used, "%s%" PRIu64 " fragments of %" PRIu64 " incomplete datagrams",
-		       used ? ", " : "", fragments->incomplete_fragments, fragments->incomplete_count);
+		append(text, size, &used,
+		       "%s%" PRIu64 " fragment%s of %" PRIu64 " incomplete datagram%s",
+		       used ? ", " : "", fragments->incomplete_fragments,
+		       fragments->incomplete_fragments == 1 ? "" : "s", fragments->incomplete_count,
+		       fragments->incomplete_count == 1 ? "" : "s");
 	return used > 0;
 }

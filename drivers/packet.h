@@ -105,7 +105,7 @@ const char *packet_fate_key(enum packet_fate fate);
 const char *packet_fate_words(enum packet_fate fate);
 
 /**
- * packet_tell_left_out() - "3 not UDP, 2 cut short; 1 fragmented datagram (2 fragments) incomplete"
+ * packet_tell_left_out() - "3 not UDP, 2 cut short by the capture, 4 fragments of 1 incomplete datagram"
  *
  * Return: false: nothing was left out, and @text is empty.
  */

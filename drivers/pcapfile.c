@@ -301,7 +301,7 @@ static int wait_for_packet(struct source *source, int64_t deadline_ns)
 	struct pcapfile *file = source->state;
 	int ret = 1;
 
-	if (file->going == 1 && !file->is_regular)
+	if (file->going == 1)
 		ret = savefile_wait(file->savefile, deadline_ns);
 	if (ret < 0)
 		file->going = ret;
@@ -382,7 +382,7 @@ static ssize_t fill(struct source *source, unsigned char *buf, size_t len, int64
 		if (done && (ret != 1 || file->lost_bytes))
 			break;
 		if (ret != SOURCE_NOT_YET) {
-			mark->lost_bytes = file->lost_bytes;
+			mark->lost_bytes += file->lost_bytes;
 			file->lost_bytes = 0;
 		}
 		if (ret != 1)

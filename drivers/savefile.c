@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drivers/bytes.h"
 #include "drivers/pace.h"
 #include "drivers/units.h"
 
-#define BUFFER_BYTES ((size_t)1 << 20) /* more than the longest packet that libpcap takes */
+#define BUFFER_BYTES ((size_t)1 << 20)  /* more than the longest packet that libpcap takes */
+#define STREAM_BYTES ((size_t)64 << 10) /* of stdio, which reads byte by byte without */
+#define PCAP_HEADER_BYTES 24
+#define BLOCK_BYTES_MIN 12
 
 #define MAGIC_MICRO UINT32_C(0xa1b2c3d4)
 #define MAGIC_NANO UINT32_C(0xa1b23c4d)
@@ -32,6 +36,7 @@ enum kind { KIND_UNKNOWN, KIND_PCAP, KIND_PCAPNG };
 
 struct savefile {
 	int fd;
+	bool is_regular; /* read() never waits for a writer */
 	const _Atomic bool *is_interrupted;
 	_Atomic bool never; /* what it points to when nobody interrupts */
 	FILE *stream;       /* libpcap's, until it has it */
@@ -42,10 +47,13 @@ struct savefile {
 	const u_char *data;
 	enum kind kind;
 	bool is_big_endian;
+	bool is_caplen_first; /* of a packet's two lengths; in old versions it may be either */
 	size_t record_header_bytes;
-	uint64_t bytes;  /* that libpcap has got */
-	bool has_ended;  /* read() has said so */
-	bool is_stopped; /* interrupted while it waited */
+	size_t record_left; /* of the record that libpcap reads now, unless is_regular */
+	uint64_t bytes;     /* that libpcap has got */
+	bool has_ended;     /* read() has said so */
+	bool is_stopped;    /* interrupted while it waited */
+	bool is_starved;    /* libpcap wanted more than there is */
 	bool is_cut;
 	int read_error;
 	size_t at, end; /* what of the buffer libpcap has not got yet */
@@ -86,119 +94,159 @@ static void take_kind(struct savefile *file)
 		file->kind = KIND_PCAP;
 	else if (magic == MAGIC_PCAPNG)
 		file->kind = KIND_PCAPNG;
-	file->record_header_bytes = magic == MAGIC_MODIFIED ? 24 : 16;
+	file->record_header_bytes = file->kind == KIND_PCAPNG ? 8 :
+				    magic == MAGIC_MODIFIED   ? 24 :
+								16;
+	file->is_caplen_first = file->buffer[file->is_big_endian ? 7 : 6] >= 4;
 }
 
-/* One read() behind what is in the buffer. Return: bytes; 0 = the end; -EINTR when interrupted; -errno. */
+/* Of the record or block at @at, whose header is there. Return: SIZE_MAX where that can't be told. */
+static size_t record_bytes(const struct savefile *file, size_t at)
+{
+	uint32_t caplen, len;
+
+	if (file->kind == KIND_UNKNOWN)
+		return SIZE_MAX;
+	if (file->kind == KIND_PCAPNG) {
+		len = word_at(file, at + 4);
+		return len < BLOCK_BYTES_MIN ? SIZE_MAX : len;
+	}
+	/* what was captured is the smaller one */
+	caplen = word_at(file, at + 8);
+	len = word_at(file, at + 12);
+	return file->record_header_bytes + (file->is_caplen_first || caplen < len ? caplen : len);
+}
+
+/* One read() behind what is in the buffer. Return: bytes; 0 = the end; -EAGAIN: nothing now, or a signal; -errno. */
 static ssize_t read_more(struct savefile *file)
 {
+	ssize_t got;
+
 	if (file->at > 0) {
 		memmove(file->buffer, file->buffer + file->at, file->end - file->at);
 		file->end -= file->at;
 		file->at = 0;
 	}
-	for (;;) {
-		ssize_t got = read(file->fd, file->buffer + file->end, BUFFER_BYTES - file->end);
-
-		if (got < 0 && errno == EINTR &&
-		    !atomic_load_explicit(file->is_interrupted, memory_order_relaxed))
-			continue;
-		if (got < 0 && errno != EAGAIN)
-			return -errno;
-		if (got > 0)
-			file->end += (size_t)got;
-		if (got == 0)
-			file->has_ended = true;
-		return got < 0 ? -EINTR : got;
-	}
+	got = read(file->fd, file->buffer + file->end, BUFFER_BYTES - file->end);
+	if (got < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	file->end += (size_t)got;
+	file->has_ended = got == 0;
+	return got;
 }
 
-/* At the begin, enough to tell what kind of file it is. */
-static bool is_wanting(const struct savefile *file)
+/* Bytes that must be there before libpcap gets any: at least those that tell how many belong together. */
+static size_t needed_bytes(const struct savefile *file)
 {
-	return !file->has_ended &&
-	       (file->at == file->end || (file->bytes == 0 && file->end < KIND_BYTES));
+	if (file->bytes == 0)
+		return KIND_BYTES;
+	return file->is_regular || file->record_left > 0 ? 1 : file->record_header_bytes;
+}
+
+/* Return: 0; -EINTR; -errno. */
+static int wait_for_bytes(struct savefile *file, size_t needed)
+{
+	while (file->end - file->at < needed && !file->has_ended) {
+		int events = pace_poll(file->fd, PACE_NEVER, file->is_interrupted);
+		ssize_t got = events > 0 ? read_more(file) : events < 0 ? events : -EINTR;
+
+		if (got < 0 && got != -EAGAIN)
+			return (int)got;
+	}
+	return 0;
+}
+
+/*
+ * Of a pipe no more than the record or block that libpcap reads now: stdio must not keep what savefile_wait()
+ * wants to see. So stdio has nothing left when libpcap has a packet.
+ */
+static size_t allowed_bytes(struct savefile *file)
+{
+	size_t there = file->end - file->at;
+
+	if (file->bytes == 0)
+		take_kind(file);
+	if (file->is_regular)
+		return there;
+	if (file->record_left == 0 && file->bytes == 0 && file->kind == KIND_PCAP)
+		file->record_left = PCAP_HEADER_BYTES;
+	else if (file->record_left == 0)
+		file->record_left =
+			there < file->record_header_bytes ? there : record_bytes(file, file->at);
+	return there < file->record_left ? there : file->record_left;
 }
 
 /* For libpcap, which has to wait where its caller did not (savefile_wait()). */
 static ssize_t give(void *cookie, char *out, size_t size)
 {
 	struct savefile *file = cookie;
+	int ret = wait_for_bytes(file, needed_bytes(file));
+	size_t allowed;
 
-	while (is_wanting(file)) {
-		int events = pace_poll(file->fd, PACE_NEVER, file->is_interrupted);
-		ssize_t got = events > 0 ? read_more(file) : events < 0 ? events : -EINTR;
-
-		if (got < 0) {
-			file->is_stopped = got == -EINTR;
-			file->read_error = (int)-got;
-			errno = file->read_error;
-			return -1;
-		}
-		if (file->bytes == 0)
-			take_kind(file);
+	if (ret < 0) {
+		file->is_stopped = ret == -EINTR;
+		file->read_error = -ret;
+		errno = -ret;
+		return -1;
 	}
-	if (size > file->end - file->at)
-		size = file->end - file->at;
+	allowed = allowed_bytes(file);
+	if (size > allowed)
+		size = allowed;
+	file->is_starved = size == 0;
 	memcpy(out, file->buffer + file->at, size);
 	file->at += size;
 	file->bytes += size;
+	if (!file->is_regular)
+		file->record_left -= size;
 	return (ssize_t)size;
 }
 
 /* ---- is a whole packet there? -------------------------------------------------------------------- */
 
-/* Up to the end of the next packet. Return: bytes; 0 = the buffer doesn't tell yet. */
-static size_t pcap_record_bytes(const struct savefile *file)
+static bool has_packet(const struct savefile *file, size_t at)
 {
-	uint32_t caplen, len;
+	uint32_t type;
 
-	if (file->end - file->at < file->record_header_bytes)
-		return 0;
-	/* old versions have the two the other way round; the smaller one is what was captured */
-	caplen = word_at(file, file->at + 8);
-	len = word_at(file, file->at + 12);
-	return file->record_header_bytes + (caplen < len ? caplen : len);
+	if (file->kind == KIND_PCAP)
+		return true;
+	type = word_at(file, at);
+	return type == BLOCK_PACKET || type == BLOCK_SIMPLE_PACKET || type == BLOCK_OBSOLETE_PACKET;
 }
 
-/* Blocks that hold no packet come before it, and are read with it. */
-static size_t pcapng_record_bytes(const struct savefile *file)
+/*
+ * Blocks of pcapng that hold no packet come before one, and are read with it. True also where it can't be told:
+ * then libpcap waits, and says what is wrong.
+ */
+static bool is_packet_there(const struct savefile *file)
 {
 	size_t at = file->at;
 
-	while (file->end - at >= 8) {
-		uint32_t type = word_at(file, at), bytes = word_at(file, at + 4);
+	if (file->has_ended || file->kind == KIND_UNKNOWN || file->end - at == BUFFER_BYTES)
+		return true;
+	while (file->end - at >= file->record_header_bytes) {
+		size_t bytes = record_bytes(file, at);
 
-		if (type == BLOCK_PACKET || type == BLOCK_SIMPLE_PACKET || type == BLOCK_OBSOLETE_PACKET)
-			return at - file->at + bytes;
-		if (bytes < 12 || bytes > file->end - at)
-			return 0;
+		if (bytes > BUFFER_BYTES)
+			return true;
+		if (bytes > file->end - at)
+			return false;
+		if (has_packet(file, at))
+			return true;
 		at += bytes;
 	}
-	return 0;
-}
-
-/* True also where it can't be told: then libpcap waits, and says what is wrong. */
-static bool is_packet_there(const struct savefile *file)
-{
-	size_t there = file->end - file->at, bytes;
-
-	if (file->has_ended || file->kind == KIND_UNKNOWN || there == BUFFER_BYTES)
-		return true;
-	bytes = file->kind == KIND_PCAP ? pcap_record_bytes(file) : pcapng_record_bytes(file);
-	return bytes > BUFFER_BYTES || (bytes > 0 && bytes <= there);
+	return false;
 }
 
 int savefile_wait(struct savefile *file, int64_t deadline_ns)
 {
-	while (!is_packet_there(file)) {
+	while (!file->is_regular && !is_packet_there(file)) {
 		int events = pace_poll(file->fd, deadline_ns, file->is_interrupted);
 		ssize_t got;
 
 		if (events <= 0)
 			return events;
 		got = read_more(file);
-		if (got < 0 && got != -EINTR)
+		if (got < 0 && got != -EAGAIN)
 			return (int)got;
 	}
 	return 1;
@@ -210,17 +258,19 @@ int savefile_create(struct savefile **out, int fd, const _Atomic bool *is_interr
 {
 	const cookie_io_functions_t functions = { .read = give };
 	struct savefile *file = malloc(sizeof(*file));
+	struct stat status;
 
 	*out = file;
 	if (!file)
 		return -ENOMEM;
 	memset(file, 0, offsetof(struct savefile, buffer));
 	file->fd = fd;
+	file->is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 	file->is_interrupted = is_interrupted ? is_interrupted : &file->never;
 	file->stream = fopencookie(file, "r", functions);
 	if (!file->stream)
 		return -ENOMEM;
-	setvbuf(file->stream, NULL, _IONBF, 0); /* the buffer here is enough */
+	setvbuf(file->stream, NULL, _IOFBF, STREAM_BYTES);
 	return 0;
 }
 
@@ -255,7 +305,7 @@ static int fail_reading(struct savefile *file, const char *why)
 		return fail(file, EINTR, "interrupted");
 	if (file->read_error)
 		return fail(file, file->read_error, "%s", strerror(file->read_error));
-	file->is_cut = file->has_ended && file->at == file->end;
+	file->is_cut = file->is_starved;
 	return fail(file, EBADMSG, "%s", why);
 }
 

@@ -50,7 +50,7 @@ void savefile_free(struct savefile *file);
 int savefile_begin(struct savefile *file, const char *filter);
 
 /**
- * savefile_wait() - until savefile_next() doesn't have to wait
+ * savefile_wait() - until savefile_next() doesn't have to wait; not needed for a regular file
  * @deadline_ns: CLOCK_MONOTONIC
  *
  * Return: 1; 0 = not until the deadline, or interrupted; -errno.
@@ -72,7 +72,7 @@ bool savefile_passes(const struct savefile *file);
 /** savefile_is_cut() - the last error came because the file ends too early */
 bool savefile_is_cut(const struct savefile *file);
 
-/** savefile_bytes() - of the file, so far; when it has ended, or is cut, all of it */
+/** savefile_bytes() - of the file: all of them when it has ended, or is cut */
 uint64_t savefile_bytes(const struct savefile *file);
 
 /** savefile_link_type() - DLT_...; savefile_link_name() - "EN10MB", or its number. After savefile_begin() */

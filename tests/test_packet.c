@@ -475,6 +475,32 @@ static void other_ports_are_counted_apart(void **state)
 	packet_finder_free(finder);
 }
 
+static void times_are_those_of_all_packets(void **state)
+{
+	static const int64_t times[] = { 0, 500, 900, 700 };
+	struct packet_finder *finder = make_finder(DLT_RAW, 0);
+	struct packet_counts counts;
+	struct packet_udp udp;
+
+	(void)state;
+	packet_finder_counts(finder, &counts);
+	assert_int_equal(counts.first_utc_ns, 0);
+	for (int i = 0; i < 4; i++) {
+		const struct packet packet = { .data = "", .utc_ns = times[i] };
+
+		if (i == 2)
+			assert_int_equal(packet_find(finder, &packet, &udp), PACKET_BAD_HEADER);
+		else
+			packet_leave_out(finder, &packet);
+	}
+	packet_finder_counts(finder, &counts);
+	assert_int_equal(counts.first_utc_ns, 500);
+	assert_int_equal(counts.last_utc_ns, 700);
+	assert_int_equal(counts.packets[PACKET_FILTERED], 3);
+	assert_int_equal(packet_count(&counts), 4);
+	packet_finder_free(finder);
+}
+
 static void what_was_left_out_is_told_in_words(void **state)
 {
 	struct packet_finder *finder = make_finder(DLT_RAW, 0);
@@ -500,7 +526,7 @@ static void what_was_left_out_is_told_in_words(void **state)
 	assert_int_equal(packet_count(&counts), 5);
 	assert_true(packet_tell_left_out(&counts, text, sizeof(text)));
 	assert_string_equal(
-		text, "1 not UDP, 1 cut short by the capture, 2 fragments of 1 incomplete datagrams");
+		text, "1 not UDP, 1 cut short by the capture, 2 fragments of 1 incomplete datagram");
 	assert_true(packet_tell_left_out(&counts, little, sizeof(little)));
 	assert_string_equal(little, "1 not UDP, 1 cu");
 	packet_finder_free(finder);
@@ -527,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_fragment_that_was_cut_is_not_taken),
 		cmocka_unit_test(extension_headers_in_fragments),
 		cmocka_unit_test(other_ports_are_counted_apart),
+		cmocka_unit_test(times_are_those_of_all_packets),
 		cmocka_unit_test(what_was_left_out_is_told_in_words),
 	};
 

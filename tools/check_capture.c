@@ -71,11 +71,13 @@ int check_capture_open(struct source **source, const char *path, int fd, int64_t
 
 void check_capture_note(struct source *source, struct findings *findings)
 {
-	char *rest = source->note, *line;
+	char words[SOURCE_ERROR_LEN], *rest = words, *line;
 
-	while (rest && *rest && (line = strsep(&rest, "\n")) != NULL)
+	if (!source->note[0])
+		return;
+	memcpy(words, source->note, sizeof(words));
+	while ((line = strsep(&rest, "\n")) != NULL)
 		findings_insist(findings, "%s", line);
-	source->note[0] = '\0';
 }
 
 static void say_times(const struct packet_counts *counts, struct findings *findings)

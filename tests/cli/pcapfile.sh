@@ -13,11 +13,13 @@ rig_need data mkfifo
 list=$DATA/EXPECTED_pcap.tsv
 [ -e "$list" ] || rig_skip "there is no list of captures: $list"
 
-# take WANTED SOURCE OPTION...: the stream goes to $output
+# take WANTED SOURCE OPTION...: the stream goes to $output. What an account is, other tests look at: these are many.
 take() {
-	local wanted=$1 source=$2
-	shift 2
-	record "$wanted" -s "$source" -o - --ring 2Mi --live none "$@"
+	local wanted=$1 status=0
+	rm -f "$report"
+	shift
+	timeout 30 "$BIN/vsib-record" -s "$@" -o - --ring 1Mi --live none --json "$report" >"$output" 2>"$words" || status=$?
+	ended "$wanted" $status vsib-record -s "$@"
 }
 
 # check WANTED: vsib-check, with a report
@@ -30,18 +32,17 @@ check() {
 
 # counted KEY-OF-CAPTURE PACKETS DATAGRAMS BYTES: in the report
 counted() {
-	is "$1.packets" "$2"
-	is "$1.datagrams" "$3"
-	is "$1.payload_bytes" "$4"
+	local got
+	got=$(value "$1.packets" "$1.datagrams" "$1.payload_bytes" | tr '\n' ' ') || exit 1
+	[ "$got" = "$2 $3 $4 " ] || rig_fail "$file: $got are its packets, datagrams and bytes instead of $2 $3 $4"
 }
 
-# is_stream BYTES SHA256
+# is_stream SHA256
 is_stream() {
 	local sum
-	is source.received_bytes "$1"
-	[ "$2" = - ] && return
+	[ "$1" = - ] && return
 	sum=$(sha256sum <"$output")
-	[ "${sum%% *}" = "$2" ] || rig_fail "$file: the payloads have the checksum ${sum%% *} instead of $2"
+	[ "${sum%% *}" = "$1" ] || rig_fail "$file: the payloads have the checksum ${sum%% *} instead of $1"
 }
 
 # is_whole SOURCE: all that is known comes out of it
@@ -53,7 +54,7 @@ is_whole() {
 		take 0 "$1"
 	fi
 	counted source.capture "$packets" "$datagrams" "$bytes"
-	is_stream "$bytes" "$sum"
+	is_stream "$sum"
 }
 
 # Whatever their format is, its frames are another test's.
@@ -74,7 +75,7 @@ correct() {
 	*/duplicate_id.pcap)
 		sum=3ee507686b7caa4e31fc7ade3e7cfceb9587dc0722476cf2b0e26ead22f4cc0a
 		take 1 "pcapfile:$file"
-		is_stream "$bytes" "$sum"
+		is_stream "$sum"
 		is source.capture.incomplete_fragments 1
 		check 1
 		counted capture 7 1 8448
@@ -143,8 +144,10 @@ while IFS=$'\t' read -r name packets status error _ datagrams bytes sum _ _ note
 		*udp-cut*) has_cut_ones ;;
 		*)
 			is_whole "pcapfile:$file"
-			[ "${name%%/*}" = pcap ] || is_whole pcapfile:- <"$file"
-			is_whole pcapfile:- < <(cat "$file")
+			case $name in
+			derived/*) is_whole pcapfile:- < <(cat "$file") ;;
+			*/test01?.pcapng | instrument/i*) is_whole pcapfile:- <"$file" ;;
+			esac
 			is_checked
 			;;
 		esac ;;
