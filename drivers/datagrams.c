@@ -26,7 +26,8 @@ struct probe {
 struct stream {
 	unsigned port;
 	uint32_t thread;
-	struct order *order; /* NULL = this place in the table is free */
+	struct datagram_sender sender; /* from=any: each has numbers of its own; else len 0 */
+	struct order *order;           /* NULL = this place in the table is free */
 };
 
 struct port {
@@ -196,17 +197,40 @@ void datagram_split(const struct datagrams *d, struct datagram *datagram, const 
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
+static bool is_same_sender(const struct datagram_sender *a, const struct datagram_sender *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+static bool is_stream(const struct stream *stream, unsigned port, uint32_t thread,
+		      const struct datagram_sender *sender)
+{
+	return stream->port == port && stream->thread == thread &&
+	       is_same_sender(&stream->sender, sender);
+}
+
+static uint32_t place_in_table(unsigned port, uint32_t thread, const struct datagram_sender *sender)
+{
+	uint32_t sum = thread * UINT32_C(2654435761) ^ port * UINT32_C(40503);
+
+	for (unsigned i = 0; i < sender->len; i++)
+		sum = sum * 31 + sender->bytes[i];
+	return sum % TABLE_LEN;
+}
+
 /* Return: NULL when there are too many, or no memory for one more. */
-static struct order *order_of(struct datagrams *d, unsigned port, uint32_t thread)
+static struct order *order_of(struct datagrams *d, unsigned port, uint32_t thread,
+			      const struct datagram_sender *sender)
 {
 	struct stream *stream = d->ports[port].last;
-	uint32_t at = (thread * UINT32_C(2654435761) ^ port * 40503) % TABLE_LEN;
+	uint32_t at;
 
-	if (stream && stream->thread == thread)
+	if (stream && is_stream(stream, port, thread, sender))
 		return stream->order;
+	at = place_in_table(port, thread, sender);
 	/* at most half of the table is in use: the search ends */
 	for (stream = &d->table[at]; stream->order; stream = &d->table[at]) {
-		if (stream->port == port && stream->thread == thread)
+		if (is_stream(stream, port, thread, sender))
 			break;
 		at = (at + 1) % TABLE_LEN;
 	}
@@ -219,14 +243,10 @@ static struct order *order_of(struct datagrams *d, unsigned port, uint32_t threa
 		d->stream_count++;
 		stream->port = port;
 		stream->thread = thread;
+		stream->sender = *sender;
 	}
 	d->ports[port].last = stream;
 	return stream->order;
-}
-
-static bool is_same_sender(const struct datagram_sender *a, const struct datagram_sender *b)
-{
-	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
 static bool is_expected_sender(const struct datagrams *d, unsigned port,
@@ -277,6 +297,7 @@ static enum datagram_step skip(struct datagrams *d, size_t bytes, size_t prefix_
 
 static enum datagram_step sort(struct datagrams *d, const struct datagram *datagram, bool may_pass)
 {
+	static const struct datagram_sender nobody;
 	size_t prefix_bytes = psn_prefix_bytes(d->psn);
 	struct port *port = &d->ports[datagram->port];
 	struct order *order;
@@ -289,7 +310,8 @@ static enum datagram_step sort(struct datagrams *d, const struct datagram *datag
 		return skip(d, datagram->bytes, prefix_bytes);
 	if (port->sender.len == 0 && datagram->sender)
 		port->sender = *datagram->sender;
-	order = order_of(d, datagram->port, psn.thread);
+	order = order_of(d, datagram->port, psn.thread,
+			 d->use_any_sender && datagram->sender ? datagram->sender : &nobody);
 	if (!order)
 		return skip(d, datagram->bytes, prefix_bytes);
 	if (d->psn == PSN_NONE)

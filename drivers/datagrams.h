@@ -20,7 +20,7 @@
  *
  * All payloads of a stream are of one length, given (frame=) or found: it is that of the first two datagrams of
  * equal length that come from one sender to one port. What is of another length is a stray. So is what comes from
- * another address than the first that was taken at this port, unless from=any.
+ * another address than the first that was taken at this port, unless from=any: then each sender is a stream.
  *
  * Threads:  one at a time; the counters in @counts may be read by any.
  */

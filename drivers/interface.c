@@ -79,6 +79,15 @@ void interface_take_once(const struct source *source, int fd)
 		setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes));
 }
 
+uint64_t interface_dropped(int fd)
+{
+	struct tpacket_stats_v3 stats;
+	socklen_t len = sizeof(stats);
+
+	/* each reading begins a new count, long before one of 32 bits is over */
+	return getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len) < 0 ? 0 : stats.tp_drops;
+}
+
 static bool is_up(int fd, const char *name)
 {
 	struct ifreq request = { 0 };

@@ -12,6 +12,7 @@
 
 #include <pcap/pcap.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "drivers/source.h"
 
@@ -45,6 +46,9 @@ int interface_compile(struct source *source, const struct interface *interface, 
 
 /** interface_take_once() - on lo each packet leaves and comes in: the one that comes in is enough. @fd: packet socket */
 void interface_take_once(const struct source *source, int fd);
+
+/** interface_dropped() - packets that found no room since this was asked last. @fd: packet socket */
+uint64_t interface_dropped(int fd);
 
 /**
  * interface_look() - is it up, down or gone? Going down and coming back are told as notes

@@ -36,7 +36,8 @@
 
 #define RETIRE_MS 100
 #define FRAME_BYTES 2048 /* only has to divide a block: with V3 packets lie one behind the other */
-#define LAST_MS 3 * RETIRE_MS /* by then it is, whatever the kernel's timer was about */
+#define LAST_NS \
+	(INT64_C(3) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define MOMENT_NS INT64_C(1000000)
 #define WRITE_ALIGN ((size_t)4096)
 #define VLAN_BYTES 4
@@ -322,7 +323,7 @@ static void shut_out(struct packet_ring *ring)
 	if (ring->is_stopped)
 		return;
 	bind_to(ring, 0);
-	pace_sleep_until(units_monotonic_ns() + LAST_MS * INT64_C(1000000), &never);
+	pace_sleep_until(units_monotonic_ns() + LAST_NS, &never);
 	ring->is_stopped = true;
 }
 
@@ -339,15 +340,9 @@ static void add_to(_Atomic uint64_t *counter, uint64_t count)
 
 static void tell_dropped(struct source *source, const struct packet_ring *ring, struct source_mark *mark)
 {
-	struct tpacket_stats_v3 stats;
-	socklen_t len = sizeof(stats);
-
-	/* each reading begins a new count */
-	if (getsockopt(ring->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len) < 0)
-		return;
-	mark->lost_packets = stats.tp_drops;
-	add_to(&source->stats.packets.dropped_count, stats.tp_drops);
-	add_to(&source->stats.packets.lost_count, stats.tp_drops);
+	mark->lost_packets = interface_dropped(ring->fd);
+	add_to(&source->stats.packets.dropped_count, mark->lost_packets);
+	add_to(&source->stats.packets.lost_count, mark->lost_packets);
 }
 
 static bool is_filled(const struct packet_ring *ring)

@@ -31,10 +31,11 @@
 #include "drivers/source.h"
 #include "drivers/units.h"
 
-#define AGAIN 1               /* besides what source_read() returns: look again */
-#define TURN_PACKETS 4096     /* that may be of no interest, until the clock is looked at */
-#define RETIRE_MS 20          /* a block that isn't full is handed out after this time */
-#define LAST_MS 4 * RETIRE_MS /* by then it is, whatever the kernel's timer was about */
+#define AGAIN 1           /* besides what source_read() returns: look again */
+#define TURN_PACKETS 4096 /* that may be of no interest, until the clock is looked at */
+#define RETIRE_MS 20      /* a block that isn't full is handed out after this time */
+#define LAST_NS \
+	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define HOLD_NS \
 	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
@@ -52,7 +53,6 @@ struct live {
 	struct datagrams_config datagrams_config;
 	struct payloads *payloads;
 	uint64_t buffer_bytes, snap_bytes; /* asked for */
-	uint32_t dropped;                  /* libpcap's counter, which wraps, as it was read last */
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
 	int64_t came_ns;     /* when something came last */
 	bool is_stopped, has_ended;
@@ -278,7 +278,7 @@ static void shut_out(struct live *live)
 	const struct sock_fprog program = { .len = 1, .filter = &reject };
 
 	setsockopt(pcap_fileno(live->pcap), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-	pace_sleep_until(units_monotonic_ns() + LAST_MS * INT64_C(1000000), &never);
+	pace_sleep_until(units_monotonic_ns() + LAST_NS, &never);
 	live->is_stopped = true;
 }
 
@@ -312,16 +312,13 @@ static void take_packet(u_char *user, const struct pcap_pkthdr *header, const u_
 		pcap_breakloop(live->pcap);
 }
 
+/* pcap_stats() would count with 32 bits, and open files of the interface each time. */
 static void look_at_drops(struct live *live)
 {
-	struct pcap_stat stat;
+	uint64_t count = interface_dropped(pcap_fileno(live->pcap));
 
-	if (pcap_stats(live->pcap, &stat) < 0)
-		return;
-	if (stat.ps_drop != live->dropped)
-		payloads_dropped(live->payloads, (uint32_t)(stat.ps_drop - live->dropped),
-				 units_realtime_ns());
-	live->dropped = stat.ps_drop;
+	if (count)
+		payloads_dropped(live->payloads, count, units_realtime_ns());
 }
 
 static int end(struct source *source, struct live *live)

@@ -224,18 +224,14 @@ static void udp_stop(struct source *source)
 static void prepare(struct udp *udp, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct msghdr *header = &udp->messages[i].msg_hdr;
-
-		*header = (struct msghdr){
+		udp->messages[i].msg_hdr = (struct msghdr){
 			.msg_iov = udp->pieces[i],
 			.msg_iovlen = 1,
 			.msg_control = udp->controls[i].bytes,
 			.msg_controllen = sizeof(udp->controls[i].bytes),
+			.msg_name = &udp->names[i],
+			.msg_namelen = sizeof(udp->names[i]),
 		};
-		if (!udp->config.use_any_sender) {
-			header->msg_name = &udp->names[i];
-			header->msg_namelen = sizeof(udp->names[i]);
-		}
 	}
 }
 
@@ -286,13 +282,10 @@ static void read_arrivals(struct udp *udp, unsigned count)
 	uint32_t dropped = udp->sockets[udp->turn].dropped;
 
 	for (unsigned i = 0; i < count; i++) {
-		struct msghdr *header = &udp->messages[i].msg_hdr;
-
-		dropped = dropped_of(header, dropped);
+		dropped = dropped_of(&udp->messages[i].msg_hdr, dropped);
 		udp->arrivals[i].bytes = udp->messages[i].msg_len;
 		udp->arrivals[i].dropped = dropped;
-		if (header->msg_name)
-			udp->arrivals[i].sender = udp_sender_of(header->msg_name);
+		udp->arrivals[i].sender = udp_sender_of(&udp->names[i]);
 	}
 }
 
@@ -345,7 +338,7 @@ static enum datagram_step take(struct source *source, struct udp *udp, unsigned 
 
 	datagram->bytes = arrival->bytes;
 	datagram->port = udp->turn;
-	datagram->sender = udp->config.use_any_sender ? NULL : &arrival->sender;
+	datagram->sender = &arrival->sender;
 	if (dropped) {
 		from->dropped = arrival->dropped;
 		count_dropped(source, dropped);

@@ -54,7 +54,8 @@ bool lanes_has_block(struct lanes *lanes);
  *
  * Instead of lanes_room() and lanes_filled(); one lane. A file ends where a whole block has no room in it.
  */
-void lanes_put(struct lanes *lanes, uint32_t block, size_t bytes, uint64_t stream_offset, int64_t utc_ns);
+void lanes_put(struct lanes *lanes, uint32_t block, size_t bytes, uint64_t stream_offset,
+	       int64_t utc_ns);
 
 /** lanes_unput_runs() - runs of which no block is put yet: begun, or begun by the next byte */
 uint32_t lanes_unput_runs(const struct lanes *lanes);

@@ -15,7 +15,8 @@
 
 #define TURN_NS \
 	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
-#define DEVICE_NS INT64_C(3000000000)  /* to take what a device still holds after its stop */
+#define DEVICE_NS \
+	INT64_C(3000000000) /* to take what a device still holds after its stop; of packets: until the next ones */
 #define NEAR_BYTES (UINT64_C(8) << 20) /* stays in a core's share of the last cache */
 #define NEAR_BLOCKS 4 /* at least: being written, and ready behind them, whatever their size */
 #define NEAR_NS INT64_C(100000000)
@@ -755,6 +756,8 @@ static void empty_device(struct reader *r)
 			wait_for_room(r, ticket);
 		else if (!read_some(r, data, room) || r->position == before)
 			break;
+		else if (session->source->has_packets) /* a buffer of any size, but it has an end */
+			deadline = units_monotonic_ns() + DEVICE_NS;
 	}
 }
 

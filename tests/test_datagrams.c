@@ -24,7 +24,7 @@
 
 static struct datagrams *d;
 static struct source_packets counts;
-static char handed_out[8192];
+static char handed_out[16384];
 static uint64_t discarded_bytes;
 
 /* ---- feeding --------------------------------------------------------------------------------- */
@@ -142,6 +142,25 @@ static enum datagram_step feed_as(enum psn_kind kind, uint64_t number)
 static enum datagram_step feed(uint64_t number)
 {
 	return feed_as(datagrams_psn(d), number);
+}
+
+static void put_word(unsigned char *data, int index, uint32_t word)
+{
+	word = htole32(word);
+	memcpy(data + index * 4, &word, sizeof(word));
+}
+
+static enum datagram_step feed_vdif(unsigned thread, uint32_t second, uint32_t frame)
+{
+	unsigned char data[FRAME] = { 0 };
+
+	put_word(data, 0, second);
+	put_word(data, 1, 30U << 24 | frame);
+	put_word(data, 2, FRAME / 8);
+	put_word(data, 3, 1U << 26 | thread << 16 | ('M' << 8 | 'h'));
+	snprintf((char *)data + NAME_AT, 8, "%c%u.%u", 'a' + (int)(thread % 26), second % 10,
+		 frame % 1000);
+	return offer(data, sizeof(data), 0, 1);
 }
 
 static void feed_range(uint64_t first, uint64_t last)
@@ -508,6 +527,37 @@ static void from_any_sender_all_are_taken(void **state)
 	expect("x x x");
 }
 
+static void from_any_sender_each_has_its_own_numbers(void **state)
+{
+	struct datagrams_config config = { .psn = PSN_LE64, .frame_bytes = FRAME, .use_any_sender = true };
+	unsigned char data[8 + FRAME] = { 0 };
+
+	(void)state;
+	open_datagrams(&config);
+	for (uint64_t i = 0; i < 6; i++) {
+		for (unsigned char from = 1; from < 4; from++) {
+			put_number(data, PSN_LE64, i + from * UINT64_C(1000));
+			snprintf((char *)data + 8 + NAME_AT, 8, "%c%u", 'a' + from, (unsigned)i);
+			if (i != 3 || from != 2)
+				offer(data, sizeof(data), 0, from);
+		}
+	}
+	expect("b0 c0 d0 b1 c1 d1 b2 c2 d2 b3 d3 b4 d4 b5 d5 -1 c4 c5");
+}
+
+static void threads_that_are_too_many_are_stray(void **state)
+{
+	(void)state;
+	open_psn(PSN_VDIF);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned thread = 0; thread < DATAGRAMS_STREAM_MAX + 88; thread++)
+			assert_int_equal(feed_vdif(thread, 7, turn), thread < DATAGRAMS_STREAM_MAX ?
+									     DATAGRAM_PASSED :
+									     DATAGRAM_STRAY);
+	datagrams_count(d);
+	assert_int_equal(get(&counts.stray_count), 2 * 88);
+}
+
 static void from_one_sender_only_his_are_taken(void **state)
 {
 	struct datagrams_config config = { .sender = sender_of(7) };
@@ -542,24 +592,6 @@ static void each_port_has_its_own_numbers_and_sender(void **state)
 }
 
 /* ---- headers of frames ----------------------------------------------------------------------- */
-
-static void put_word(unsigned char *data, int index, uint32_t word)
-{
-	word = htole32(word);
-	memcpy(data + index * 4, &word, sizeof(word));
-}
-
-static enum datagram_step feed_vdif(unsigned thread, uint32_t second, uint32_t frame)
-{
-	unsigned char data[FRAME] = { 0 };
-
-	put_word(data, 0, second);
-	put_word(data, 1, 30U << 24 | frame);
-	put_word(data, 2, FRAME / 8);
-	put_word(data, 3, 1U << 26 | thread << 16 | ('M' << 8 | 'h'));
-	snprintf((char *)data + NAME_AT, 8, "%c%u.%u", 'a' + (int)thread, second % 10, frame);
-	return offer(data, sizeof(data), 0, 1);
-}
 
 static void each_vdif_thread_is_in_order_by_itself(void **state)
 {
@@ -881,6 +913,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_buffer_too_short_gets_a_part, close_datagrams),
 		cmocka_unit_test_teardown(other_lengths_and_senders_are_stray, close_datagrams),
 		cmocka_unit_test_teardown(from_any_sender_all_are_taken, close_datagrams),
+		cmocka_unit_test_teardown(from_any_sender_each_has_its_own_numbers, close_datagrams),
+		cmocka_unit_test_teardown(threads_that_are_too_many_are_stray, close_datagrams),
 		cmocka_unit_test_teardown(from_one_sender_only_his_are_taken, close_datagrams),
 		cmocka_unit_test_teardown(each_port_has_its_own_numbers_and_sender, close_datagrams),
 		cmocka_unit_test_teardown(each_vdif_thread_is_in_order_by_itself, close_datagrams),

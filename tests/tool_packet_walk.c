@@ -139,5 +139,6 @@ int main(int argc, char **argv)
 	getsockopt(walk.fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len);
 	printf("packets=%" PRIu64 " bytes=%" PRIu64 " dropped=%u\n", walk.packet_count,
 	       walk.byte_count, stats.tp_drops);
+	free(walk.copy);
 	return EXIT_SUCCESS;
 }

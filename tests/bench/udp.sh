@@ -9,39 +9,27 @@
 set -u
 . "${0%/*}/../measure.sh"
 . "${0%/*}/../rig.sh"
-rig_at_exit+=(measure_undo)
+. "${0%/*}/../veth.sh"
+rig_at_exit+=(measure_undo veth_down)
 (rig_need root ip taskset) || { echo "udp: not run"; exit 0; }
 runs=${RUNS:-3}
 frame=8032 port=46227 seconds=1
 ladder='20000 30000 40000 50000 60000 75000 90000 110000 130000 160000'
 cpus=$(nproc)
 receiver_cpu=0 sender_cpu=$((cpus > 1))
-spaces=("vsib-$$-a" "vsib-$$-b")
-drop_spaces() {
-	ip netns del "${spaces[0]}"
-	ip netns del "${spaces[1]}"
-} 2>/dev/null
-rig_at_exit+=(drop_spaces)
-
-make_spaces() {
-	ip netns add "${spaces[0]}" && ip netns add "${spaces[1]}" &&
-		ip link add cable netns "${spaces[0]}" mtu 9000 type veth peer name cable netns "${spaces[1]}" mtu 9000 &&
-		ip -n "${spaces[0]}" address add 192.0.2.1/24 dev cable && ip -n "${spaces[0]}" link set cable up &&
-		ip -n "${spaces[1]}" address add 192.0.2.2/24 dev cable && ip -n "${spaces[1]}" link set cable up
-}
-make_spaces || { echo "udp: not run, no network namespaces here"; exit 0; }
+veth_up 9000 2>/dev/null || { echo "udp: not run, no network namespaces here"; exit 0; }
 
 head -c $((frame * 64)) /dev/urandom >"$RIG/frames"
-receiver=(ip netns exec "${spaces[0]}" taskset -c $receiver_cpu)
+receiver=("${near[@]}" taskset -c $receiver_cpu)
 
 # send_after RATE COUNT: when somebody listens; its pid in $sender
 send_after() {
 	{
-		until [ -n "$(ip netns exec "${spaces[0]}" ss -uHln "sport = :$port")" ]; do
+		until [ -n "$("${near[@]}" ss -uHln "sport = :$port")" ]; do
 			sleep 0.05
 		done
 		sleep 0.5
-		exec ip netns exec "${spaces[1]}" taskset -c $sender_cpu "$TOOLS/tool_udp_send" \
+		exec "${far[@]}" taskset -c $sender_cpu "$TOOLS/tool_udp_send" \
 			-f $frame -p le64 -r "$1" -b 32 -c "$2" "$RIG/frames" 192.0.2.1 $port
 	} >/dev/null &
 	sender=$!
