@@ -469,6 +469,11 @@ static void empty_device(struct reader *r)
 		else if (!read_some(r, data, room) || r->position == before)
 			break;
 	}
+	/* what there was no room for in that time is an overflow like any other */
+	while (session->source->has_packets && session->can_drop && r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed) && drop_some(r))
+		;
+	end_overflow(r);
 }
 
 static int start_source(struct reader *r)
