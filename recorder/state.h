@@ -188,8 +188,8 @@ struct session {
 	struct source *source;
 	struct memory memory;
 	struct ring *ring;
-	void *scrap;             /* one block: where an overflow's bytes go */
-	struct journal *journal; /* NULL = none is kept */
+	void *scrap;               /* one block: where an overflow's bytes go */
+	struct journal *journal;   /* NULL = none is kept */
 	struct metadata *metadata; /* NULL = none is asked for */
 	struct account account;
 	struct copies *copies; /* what is lost of each of two; NULL = there is one copy */
