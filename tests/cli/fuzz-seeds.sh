@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # beside: yes
 #
-# The fuzz targets (tests/fuzz/) are true of their seeds, and of some thousand inputs made from these: they take arbitrary
+# The fuzz targets (tests/fuzz/) are true of their seeds, and of thousands of inputs made from these: they take arbitrary
 # bytes without a crash, and what they promise holds. `make fuzz` looks further.
 set -u
 . "${0%/*}/../rig.sh"
 fuzz=${0%/*}/../fuzz
-count=1500
 : "${BIN:=$PWD/build/bin}" "${DATA:=}"
 
 # Many small files: in memory where that can be.
@@ -24,6 +23,11 @@ for source in "$fuzz"/fuzz_*.c; do
 done
 BIN=$BIN DATA=$DATA bash "$fuzz/seeds.sh" "$RIG/seeds" "${names[@]}" || rig_fail "no seeds could be made"
 for name in "${names[@]}"; do
+	case $name in
+	fuzz_recover) count=150 ;; # files, and their syncs
+	fuzz_journals | fuzz_names | fuzz_scan) count=500 ;;
+	*) count=1500 ;;
+	esac
 	TMPDIR=$memory "$TOOLS/$name" -n $count -k "$memory/input" "$RIG/seeds/$name" || {
 		status=$?
 		kept=$PWD/build/fuzz/found/$name-replay
