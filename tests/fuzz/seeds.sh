@@ -141,6 +141,32 @@ seeds_scan() {
 	rm -f "$1"/*.84000
 }
 
+seeds_savefile() {
+	local file
+	for file in "$DATA"/pcap/*.pcap* "$DATA"/pcap/pcapng-le/* "$DATA"/derived/*pcap* "$DATA"/instrument/*.pcap; do
+		heads "$1" "$file" 500 6000
+	done
+}
+
+# Packets as they lie in a savefile: behind its 24 bytes and 16 of their own.
+seeds_packet() {
+	local file
+	for file in "$DATA"/pcap/*.pcap "$DATA"/derived/*.pcap "$DATA"/instrument/*.pcap; do
+		[ -e "$file" ] || continue
+		tail -c +41 "$file" | head -c 2000 >"$1/${file##*/}"
+	done
+}
+
+seeds_datagrams() {
+	local i
+	if [ -e "$DATA/radio/sample_mwa.vdif" ]; then
+		numbered 272 "$DATA/radio/sample_mwa.vdif" >"$1/numbered"
+	fi
+	for i in 0 1 2 3 4 5 6 7; do
+		texts "$1/$i" '\001\0\0\0\0\0\0\0aaaa\002\0\0\0\0\0\0\0bbbb\004\0\0\0\0\0\0\0cccc\003\0\0\0\0\0\0\0dddd'"\\0\\013\\0\\013\\0\\013\\0\\013\\0\\0\\01\\0\\0\\0\\0$i"
+	done
+}
+
 # In the short form of journal_text.h.
 short_journals() {
 	texts "$1" 'b 0 4096 8000000\ns 0 0 0 4096 0\ns 0 0 4096 100 4096\ng 4196 10 1\nc 10 5000\ne 4206\n' \
