@@ -537,6 +537,11 @@ static void empty_device(struct reader *r)
 		else if (session->source->has_packets) /* a buffer of any size, but it has an end */
 			deadline = units_monotonic_ns() + DEVICE_NS;
 	}
+	/* what there was no room for in that time is an overflow like any other */
+	while (session->source->has_packets && session->can_drop && r->position < r->limit_bytes &&
+	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed) && drop_some(r))
+		;
+	end_overflow(r);
 }
 
 static int start_source(struct reader *r)

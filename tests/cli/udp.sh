@@ -42,8 +42,12 @@ send() {
 
 # heard WANTED: what was sent lies in the socket at least; the recorder is stopped, takes that, and ends with this status
 heard() {
-	local status=0
 	kill -INT $recorder
+	heard_end "$1"
+}
+
+heard_end() {
+	local status=0
 	wait $recorder || status=$?
 	cp "$told" "$words"
 	ended "$1" $status "the recorder of $name"
@@ -200,6 +204,32 @@ flooded() {
 flooded "udp::$port,psn=none,frame=5008"
 flooded "udp::$port" -p le64
 flooded "udp::$port,psn=be32,frame=5008" -p be32
+
+# A disk too slow for what the socket still holds at the end: the rest is overflow, and nothing goes unmentioned.
+slow_at_the_end() {
+	local child fast=$disk
+	rig_disk slow 64
+	rig_throttle slow 1000000
+	disk=$RIG/slow
+	listen "udp::$port,psn=le64,frame=5008"
+	child=$(child_of $recorder)
+	kill -STOP "$child"
+	send -f 5008 -p le64 -c 6000 "$m5b" 127.0.0.1 $port
+	kill -INT $recorder
+	kill -CONT "$child"
+	wait_for 10 grep -q 'the ring was full' "$told" || { cat "$told"; rig_fail "no overflow was told"; }
+	rig_release slow
+	heard_end 1
+	packets received=6000 lost=0 kernel_drops=0
+	is stream_bytes $((6000 * 5008))
+	is_more ring.overflow_bytes 1000000
+	disk=$fast
+}
+if (rig_need loop throttle) >/dev/null; then
+	slow_at_the_end
+else
+	echo "no slow disk here: not tried"
+fi
 
 # ---- addresses
 
