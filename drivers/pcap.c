@@ -54,7 +54,8 @@ struct live {
 	struct payloads *payloads;
 	uint64_t buffer_bytes, snap_bytes; /* asked for */
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
-	int64_t came_ns;     /* when something came last */
+	int64_t started_ns; /* it is over soon behind this, also when the clock is stepped back meanwhile */
+	int64_t came_ns; /* when something came last */
 	bool is_stopped, has_ended;
 	bool is_gone; /* the interface: an error, once all is out that came before */
 };
@@ -260,6 +261,7 @@ static int live_start(struct source *source)
 	struct live *live = source->state;
 
 	live->from_utc_ns = units_realtime_ns();
+	live->started_ns = units_monotonic_ns();
 	if (pcap_setfilter(live->pcap, &live->program) < 0)
 		return source_fail(source, EIO, "filter \"%s\": %s", live->interface.filter,
 				   pcap_geterr(live->pcap));
@@ -389,6 +391,8 @@ static int take_packets(struct source *source, struct live *live, int64_t deadli
 		return source_fail(source, EIO, "cannot receive: %s", pcap_geterr(live->pcap));
 	}
 	live->came_ns = units_monotonic_ns();
+	if (live->came_ns > live->started_ns + LAST_NS)
+		live->from_utc_ns = 0;
 	/* what comes may all be of no interest */
 	return live->is_stopped || live->came_ns < deadline_ns ? AGAIN : SOURCE_NOT_YET;
 }
