@@ -18,7 +18,7 @@
 #define OPTION_TIME_RESOLUTION 9
 #define OPTION_FILTER 11
 #define OPTION_CUSTOM 19373 /* bytes, of no use in a copy */
-#define OPTION_HEAD_BYTES 4
+#define OPTION_HEAD_BYTES ((size_t)4)
 #define ENTERPRISE UINT32_C(32473)
 #define CUSTOM_BYTES_MAX UINT16_C(65532) /* of one option, a multiple of PCAPNG_ALIGN */
 #define NANOSECONDS 9                    /* 10 to the power of minus that */
