@@ -205,13 +205,13 @@ flooded "udp::$port,psn=none,frame=5008"
 flooded "udp::$port" -p le64
 flooded "udp::$port,psn=be32,frame=5008" -p be32
 
-# A disk too slow for what the socket still holds at the end: the rest is overflow, and nothing goes unmentioned.
+# A disk that is stuck while the socket still holds something at the end: the rest is overflow, and nothing goes unmentioned.
 slow_at_the_end() {
 	local child fast=$disk
 	rig_disk slow 64
-	rig_throttle slow 1000000
 	disk=$RIG/slow
 	listen "udp::$port,psn=le64,frame=5008"
+	rig_throttle slow 1
 	child=$(child_of $recorder)
 	kill -STOP "$child"
 	send -f 5008 -p le64 -c 6000 "$m5b" 127.0.0.1 $port
