@@ -1234,6 +1234,7 @@ static void a_stuck_disk_beside_others_does_not_keep_them_from_ending(void **sta
 			fake_source_script.bytes = 60000;
 			kit.disks[1].stuck_at[calls[c]] = 1;
 			start(&kit);
+			wait_for_data(&kit);
 			sleep_ns(20 * MS);
 			session_stop(kit.session, STOP_SIGNAL);
 			sleep_ns(20 * MS);
