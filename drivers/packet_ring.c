@@ -52,7 +52,7 @@ struct packet_ring {
 	size_t block_bytes;
 	uint32_t block_count;
 	uint32_t next;        /* the block the kernel fills, or will have filled, next */
-	uint32_t given_count; /* blocks the kernel has */
+	bool *is_given;       /* blocks the kernel has */
 	bool is_stopped;
 	bool is_gone; /* the interface */
 };
@@ -164,6 +164,7 @@ static void ring_close(struct source *source)
 		munmap(ring->memory, ring->block_bytes * ring->block_count);
 	if (ring->fd >= 0)
 		close(ring->fd);
+	free(ring->is_given);
 	pcap_freecode(&ring->program);
 	free(ring);
 }
@@ -188,6 +189,9 @@ static int ring_lend(struct source *source, size_t block_bytes, uint32_t block_c
 		return source_fail(source, EINVAL,
 				   "a packet ring of %" PRIu32 " blocks of %zu bytes is too large",
 				   block_count, block_bytes);
+	ring->is_given = calloc(block_count, sizeof(*ring->is_given));
+	if (!ring->is_given)
+		return source_fail(source, ENOMEM, "out of memory");
 	if (setsockopt(ring->fd, SOL_PACKET, PACKET_RESERVE, &reserve, sizeof(reserve)) < 0 ||
 	    setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)) < 0)
 		return source_fail(source, errno,
@@ -216,7 +220,7 @@ static void ring_give(struct source *source, uint32_t block)
 {
 	struct packet_ring *ring = source->state;
 
-	ring->given_count++;
+	ring->is_given[block] = true;
 	/* release: the disks have read all of it */
 	__atomic_store_n(&header_of(ring, block)->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }
@@ -352,8 +356,8 @@ static void tell_dropped(struct source *source, const struct packet_ring *ring, 
 
 static bool is_filled(const struct packet_ring *ring)
 {
-	/* acquire: the kernel's packets */
-	return ring->given_count > 0 &&
+	/* what the disks have of a block looks to be filled as well; acquire: the kernel's packets */
+	return ring->is_given[ring->next] &&
 	       (__atomic_load_n(&header_of(ring, ring->next)->block_status, __ATOMIC_ACQUIRE) &
 		TP_STATUS_USER);
 }
@@ -427,8 +431,8 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 	*block = ring->next;
 	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
 	bytes = convert(source, ring->next, &mark->utc_ns);
+	ring->is_given[ring->next] = false;
 	ring->next = (ring->next + 1) % ring->block_count;
-	ring->given_count--;
 	return (ssize_t)bytes;
 }
 

@@ -210,6 +210,29 @@ static void blocks_come_back_in_any_order(void **state)
 	assert_int_equal(read_back(), 36);
 }
 
+/* The kernel waits for the first of them, and so does who takes. */
+static void a_block_is_handed_out_once_though_later_ones_came_back(void **state)
+{
+	uint32_t blocks[BLOCK_COUNT], other;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
+		send_datagrams(i * 4, 4);
+		assert_true(take(&blocks[i], 2000 * MS) > 0);
+	}
+	for (unsigned i = 1; i < BLOCK_COUNT; i++) {
+		source_give(source, blocks[i]);
+		assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
+	}
+	source_give(source, blocks[0]);
+	send_datagrams(BLOCK_COUNT * 4, 4);
+	source_stop(source);
+	take_rest();
+	assert_int_equal(read_back(), (BLOCK_COUNT + 1) * 4);
+}
+
 static void what_finds_no_room_is_told_to_the_packet(void **state)
 {
 	uint32_t block;
@@ -272,6 +295,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_came_before_the_stop_is_handed_out_behind_it,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(blocks_come_back_in_any_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_block_is_handed_out_once_though_later_ones_came_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_finds_no_room_is_told_to_the_packet, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(silence_is_not_an_end, set_up, tear_down),
