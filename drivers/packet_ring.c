@@ -55,6 +55,8 @@ struct packet_ring {
 	bool *is_given;       /* blocks the kernel has */
 	bool is_stopped;
 	bool is_gone; /* the interface */
+	bool has_cut; /* packets that came are longer than what was kept of them */
+	bool has_told_cut;
 };
 
 /* Where the bytes of a packet lie, once what the kernel says of it has been read. */
@@ -242,11 +244,12 @@ static void put_vlan_tag(struct place *place, const struct tpacket3_hdr *head)
 }
 
 /* Return: how far it is to the next one. */
-static uint32_t read_place(const struct packet_ring *ring, char *frame, struct place *place)
+static uint32_t read_place(struct packet_ring *ring, char *frame, struct place *place)
 {
 	const struct tpacket3_hdr *head = (const void *)frame;
 	uint32_t step = head->tp_next_offset;
 
+	ring->has_cut = ring->has_cut || head->tp_snaplen < head->tp_len;
 	place->data = frame + head->tp_mac;
 	place->packet = (struct pcapng_packet){
 		.utc_ns = (int64_t)head->tp_sec * UNITS_NS_PER_S + head->tp_nsec,
@@ -259,10 +262,21 @@ static uint32_t read_place(const struct packet_ring *ring, char *frame, struct p
 	return step;
 }
 
+/* A packet that the kernel has cut to a block's length reaches to its last byte. */
+static void leave_tail(struct packet_ring *ring, const char *block_end, struct place *place)
+{
+	uint32_t room = (uint32_t)(block_end - place->data) - PCAPNG_TAIL_BYTES;
+
+	if (place->packet.captured_bytes <= room)
+		return;
+	place->packet.captured_bytes = room;
+	ring->has_cut = true;
+}
+
 /* From what the kernel has made of a block to what goes to a file. Return: its length. */
 static size_t convert(const struct source *source, uint32_t block, int64_t *utc_ns)
 {
-	const struct packet_ring *ring = source->state;
+	struct packet_ring *ring = source->state;
 	struct pcapng_interface interface = {
 		.link_type = ring->link_type == DLT_EN10MB ? 1 : 101,
 		.name = source->path,
@@ -284,9 +298,10 @@ static size_t convert(const struct source *source, uint32_t block, int64_t *utc_
 		pcapng_packet(place.data, next.data - PCAPNG_HEAD_BYTES, &place.packet);
 		place = next;
 	}
+	leave_tail(ring, begin + ring->block_bytes, &place);
 	bytes = (size_t)(place.data - begin) + pcapng_tail(place.packet.captured_bytes);
 	bytes = (bytes + WRITE_ALIGN - 1) / WRITE_ALIGN * WRITE_ALIGN;
-	assert(bytes <= ring->block_bytes); /* a packet ends 8 bytes before its block does */
+	assert(bytes <= ring->block_bytes);
 	pcapng_packet(place.data, begin + bytes, &place.packet);
 	return bytes;
 }
@@ -354,6 +369,19 @@ static void tell_dropped(struct source *source, const struct packet_ring *ring, 
 	add_to(&source->stats.packets.lost_count, stats.tp_drops);
 }
 
+/* A recording of whole packets in which not all are whole says so. */
+static void tell_cut(struct source *source, struct packet_ring *ring)
+{
+	if (!ring->has_cut || ring->has_told_cut)
+		return;
+	ring->has_told_cut = true;
+	/* relaxed: a flag by itself */
+	atomic_store_explicit(&source->is_incomplete, true, memory_order_relaxed);
+	source_note(source,
+		    "a packet was cut: no more fits into a block of %zu bytes, nor are more than %d kept; a larger --block",
+		    ring->block_bytes, INTERFACE_SNAP_BYTES);
+}
+
 static bool is_filled(const struct packet_ring *ring)
 {
 	/* what the disks have of a block looks to be filled as well; acquire: the kernel's packets */
@@ -400,10 +428,28 @@ static int wait_a_little(struct source *source, struct packet_ring *ring, int64_
 	return 0;
 }
 
+/* Return: the block that was the next one. */
+static uint32_t move_on(struct packet_ring *ring)
+{
+	uint32_t block = ring->next;
+
+	ring->is_given[block] = false;
+	ring->next = (block + 1) % ring->block_count;
+	return block;
+}
+
+/* For a packet that needs a whole block the kernel leaves the one it is at, also when nothing is in that. */
+static bool has_packets(struct source *source, struct packet_ring *ring)
+{
+	while (is_filled(ring) && header_of(ring, ring->next)->num_pkts == 0)
+		ring_give(source, move_on(ring));
+	return is_filled(ring);
+}
+
 /* Return: 1: a block is there; SOURCE_END; SOURCE_NOT_YET; -errno. */
 static int wait_for_block(struct source *source, struct packet_ring *ring, int64_t deadline_ns)
 {
-	while (!is_filled(ring)) {
+	while (!has_packets(source, ring)) {
 		int ret;
 
 		if (ring->is_stopped)
@@ -428,11 +474,10 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 	tell_dropped(source, ring, mark);
 	if (ret != 1)
 		return ret;
-	*block = ring->next;
 	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
 	bytes = convert(source, ring->next, &mark->utc_ns);
-	ring->is_given[ring->next] = false;
-	ring->next = (ring->next + 1) % ring->block_count;
+	tell_cut(source, ring);
+	*block = move_on(ring);
 	return (ssize_t)bytes;
 }
 
