@@ -111,6 +111,13 @@ static void set_limits(struct reader *r)
 	atomic_store_explicit(&session->deadline_ns, r->deadline_ns, memory_order_relaxed);
 }
 
+/* Is there for one more block? One that has been begun has its room. */
+static bool is_room_left(const struct reader *r)
+{
+	return !lanes_is_between_blocks(r->lanes) ||
+	       room_is_left(r->session, lanes_unput_runs(r->lanes));
+}
+
 /* False when the stream is to end now; says why to the session. */
 static bool may_go_on(struct reader *r)
 {
@@ -126,8 +133,7 @@ static bool may_go_on(struct reader *r)
 		session_stop(session, STOP_DURATION);
 		return false;
 	}
-	/* a block that has been begun has its room */
-	if (lanes_is_between_blocks(r->lanes) && !room_is_left(session, lanes_unput_runs(r->lanes))) {
+	if (!is_room_left(r)) {
 		room_tell(session);
 		session_stop(session, STOP_DISKS_FULL);
 		return false;
@@ -712,17 +718,6 @@ static void take_stream(struct reader *r)
 			is_going = take_block(r, next_turn(r, units_monotonic_ns()));
 }
 
-/* What the source had when it was stopped; not, when there is enough of it already. */
-static void take_rest(struct reader *r)
-{
-	bool is_going = true;
-
-	while (is_going && r->position < r->limit_bytes &&
-	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed))
-		if (has_room(r))
-			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
-}
-
 /* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */
 static bool has_leftover(const struct session *session)
 {
@@ -734,6 +729,35 @@ static bool has_leftover(const struct session *session)
 }
 
 /*
+ * What it holds is wanted, unless there is enough of it already; where the disks have no room for it, it is missing
+ * at the end.
+ */
+static bool may_take_more(struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (r->position >= r->limit_bytes ||
+	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+		return false;
+	if (is_room_left(r))
+		return true;
+	room_tell(session);
+	/* relaxed: a flag by itself */
+	atomic_store_explicit(&session->source->is_incomplete, true, memory_order_relaxed);
+	return false;
+}
+
+/* What a source that lends its memory had when it was stopped. */
+static void take_rest(struct reader *r)
+{
+	bool is_going = has_leftover(r->session);
+
+	while (is_going && may_take_more(r))
+		if (has_room(r))
+			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
+}
+
+/*
  * A board has a ring of its own, a socket its buffer; what they hold when the operator ends the stream still
  * belongs to it.
  */
@@ -742,10 +766,9 @@ static void empty_device(struct reader *r)
 	struct session *session = r->session;
 	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
 
-	if (!has_leftover(session) || atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+	if (!has_leftover(session))
 		return;
-	while (units_monotonic_ns() < deadline && r->position < r->limit_bytes &&
-	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
+	while (units_monotonic_ns() < deadline && may_take_more(r)) {
 		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
 		uint64_t before = r->position;
 		void *data;
