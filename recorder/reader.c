@@ -40,6 +40,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
+	uint32_t given_count;  /* of the ring's blocks, those that the source has whose memory they are */
 	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
 };
 
@@ -642,12 +643,14 @@ static void read_stream(struct reader *r)
 /* ---- a source that lends its memory ---- */
 
 /* The ring's blocks are the source's: those that came back from the disks go back to it. */
-static void give_blocks(struct session *session)
+static void give_blocks(struct reader *r)
 {
 	uint32_t block;
 
-	while ((block = ring_take(session->ring)) != RING_NONE)
-		source_give(session->source, block);
+	while ((block = ring_take(r->session->ring)) != RING_NONE) {
+		source_give(r->session->source, block);
+		r->given_count++;
+	}
 }
 
 /* The ring has its own: there is one that is free. Return: that, with what was in the source's. */
@@ -662,12 +665,22 @@ static uint32_t copy_block(struct session *session, uint32_t from, size_t bytes)
 }
 
 /* A block that comes back meanwhile is wanted at once when few are left to be filled. */
-static int64_t next_block_turn(const struct session *session, int64_t turn_ns, int64_t now)
+static int64_t next_block_turn(const struct reader *r, int64_t turn_ns, int64_t now)
 {
-	uint64_t held_bytes = ring_level(session->ring).held_bytes;
+	const struct layout_plan *plan = &r->session->plan;
 	int64_t soon = now + TURN_NS / 50;
 
-	return held_bytes > session->plan.ring_bytes / 2 && soon < turn_ns ? soon : turn_ns;
+	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ? soon :
+											       turn_ns;
+}
+
+/* Without a block nothing can come: that is the disk's silence, not the source's. */
+static void excuse_silence(const struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (session->plan.is_borrowed && r->given_count == 0)
+		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(), memory_order_relaxed);
 }
 
 /* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
@@ -675,22 +688,27 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 {
 	struct session *session = r->session;
 	struct source_mark mark;
-	int64_t deadline = next_block_turn(session, turn_ns, units_monotonic_ns());
+	int64_t deadline;
 	uint32_t block;
 	ssize_t n;
 
 	if (session->plan.is_borrowed)
-		give_blocks(session);
+		give_blocks(r);
+	deadline = next_block_turn(r, turn_ns, units_monotonic_ns());
 	into_device(session);
 	n = source_take(session->source, &block, deadline, &mark);
 	out_of_device(session);
+	if (n == SOURCE_NOT_YET)
+		excuse_silence(r);
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	note_packets(r, &mark); /* of nothing else it knows that it is missing */
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
-	if (!session->plan.is_borrowed)
+	if (session->plan.is_borrowed)
+		r->given_count--;
+	else
 		block = copy_block(session, block, (size_t)n);
 	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
 	r->position += (uint64_t)n;
