@@ -250,6 +250,8 @@ static void what_the_source_threw_away_has_no_place_in_the_stream(void **state)
 		const struct account *account;
 		struct kit kit;
 
+		if (shape == PCAP_FILES) /* whole packets: it throws none away */
+			continue;
 		kit_open(&kit, 2);
 		set_shape(&kit, shape);
 		fake_source_script.piece_max = 3000;
