@@ -53,6 +53,7 @@ struct packet_ring {
 	uint32_t block_count;
 	uint32_t next;        /* the block the kernel fills, or will have filled, next */
 	bool *is_given;       /* blocks the kernel has */
+	uint64_t untold_count; /* of what it dropped */
 	bool is_stopped;
 	bool is_gone; /* the interface */
 	bool has_cut; /* packets that came are longer than what was kept of them */
@@ -356,7 +357,8 @@ static void add_to(_Atomic uint64_t *counter, uint64_t count)
 	atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
 }
 
-static void tell_dropped(struct source *source, const struct packet_ring *ring, struct source_mark *mark)
+/* Also while no block comes: the kernel's counter has 32 bits, and who looks at ours wants to know. */
+static void count_dropped(struct source *source, struct packet_ring *ring)
 {
 	struct tpacket_stats_v3 stats;
 	socklen_t len = sizeof(stats);
@@ -364,7 +366,7 @@ static void tell_dropped(struct source *source, const struct packet_ring *ring, 
 	/* each reading begins a new count */
 	if (getsockopt(ring->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len) < 0)
 		return;
-	mark->lost_packets = stats.tp_drops;
+	ring->untold_count += stats.tp_drops;
 	add_to(&source->stats.packets.dropped_count, stats.tp_drops);
 	add_to(&source->stats.packets.lost_count, stats.tp_drops);
 }
@@ -469,9 +471,11 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 	size_t bytes;
 	int ret = wait_for_block(source, ring, deadline_ns);
 
+	count_dropped(source, ring);
 	if (ret == SOURCE_NOT_YET)
 		return ret;
-	tell_dropped(source, ring, mark);
+	mark->lost_packets = ring->untold_count;
+	ring->untold_count = 0;
 	if (ret != 1)
 		return ret;
 	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);

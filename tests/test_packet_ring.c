@@ -251,6 +251,29 @@ static void what_finds_no_room_is_told_to_the_packet(void **state)
 	assert_int_equal(read_back(), source->stats.packets.received_count);
 }
 
+static void what_is_dropped_is_counted_while_nothing_comes(void **state)
+{
+	uint32_t blocks[BLOCK_COUNT], other;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
+		send_datagrams(i * 4, 4);
+		assert_true(take(&blocks[i], 2000 * MS) > 0);
+	}
+	send_datagrams(0, 50);
+	assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
+	assert_int_equal(source->stats.packets.dropped_count, 50);
+	assert_int_equal(lost_packets, 0);
+	send_datagrams(0, 50);
+	source_give(source, blocks[0]);
+	send_datagrams(BLOCK_COUNT * 4, 4);
+	assert_true(take(&other, 2000 * MS) > 0);
+	assert_int_equal(lost_packets, 100);
+	assert_int_equal(source->stats.packets.dropped_count, 100);
+}
+
 /* Two of the longest there are, each in a block of its own; it is told once. */
 static void what_is_longer_than_a_block_is_cut(void **state)
 {
@@ -333,6 +356,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_block_is_handed_out_once_though_later_ones_came_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_finds_no_room_is_told_to_the_packet, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_dropped_is_counted_while_nothing_comes, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_longer_than_a_block_is_cut, set_up,
 						tear_down),
