@@ -509,13 +509,13 @@ static void put(_Atomic uint64_t *counter, uint64_t value)
 	atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-void datagrams_tell(struct datagrams *d, struct source_mark *mark)
+void datagrams_tell(struct datagrams *d, struct source_mark *mark, bool has_data)
 {
 	const struct order_room *room = &d->room;
 
 	mark->discarded_bytes += room->discarded_bytes - d->told_discarded_bytes;
 	d->told_discarded_bytes = room->discarded_bytes;
-	if (!datagrams_has_ready(d)) {
+	if (!has_data && !datagrams_has_ready(d)) {
 		mark->lost_bytes += d->lost_at_end * room->frame_bytes;
 		if (d->fill && d->lost_at_end)
 			begin_last_fill(d);

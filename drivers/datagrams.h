@@ -128,8 +128,11 @@ size_t datagrams_get(struct datagrams *datagrams, void *buf, size_t len, struct 
 /** datagrams_count() - brings the counters up to date; once a read is enough */
 void datagrams_count(struct datagrams *datagrams);
 
-/** datagrams_tell() - adds to the mark what was discarded since it was told last, and what was lost at the end */
-void datagrams_tell(struct datagrams *datagrams, struct source_mark *mark);
+/**
+ * datagrams_tell() - adds to the mark what was discarded since it was told last, and what was lost at the end
+ * @has_data: the mark goes with data: what is lost behind them is told with the next one
+ */
+void datagrams_tell(struct datagrams *datagrams, struct source_mark *mark, bool has_data);
 
 /** datagrams_give_fill() - can it be told which frames are lost, so that datagrams_fill() can be used? */
 bool datagrams_give_fill(const struct datagrams_config *config);

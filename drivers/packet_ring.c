@@ -53,9 +53,12 @@ struct packet_ring {
 	size_t block_bytes;
 	uint32_t block_count;
 	uint32_t next;        /* the block the kernel fills, or will have filled, next */
-	uint32_t given_count; /* blocks the kernel has */
+	bool *is_given;       /* blocks the kernel has */
+	uint64_t untold_count; /* of what it dropped */
 	bool is_stopped;
 	bool is_gone; /* the interface */
+	bool has_cut; /* packets that came are longer than what was kept of them */
+	bool has_told_cut;
 };
 
 /* Where the bytes of a packet lie, once what the kernel says of it has been read. */
@@ -165,6 +168,7 @@ static void ring_close(struct source *source)
 		munmap(ring->memory, ring->block_bytes * ring->block_count);
 	if (ring->fd >= 0)
 		close(ring->fd);
+	free(ring->is_given);
 	pcap_freecode(&ring->program);
 	free(ring);
 }
@@ -189,6 +193,9 @@ static int ring_lend(struct source *source, size_t block_bytes, uint32_t block_c
 		return source_fail(source, EINVAL,
 				   "a packet ring of %" PRIu32 " blocks of %zu bytes is too large",
 				   block_count, block_bytes);
+	ring->is_given = calloc(block_count, sizeof(*ring->is_given));
+	if (!ring->is_given)
+		return source_fail(source, ENOMEM, "out of memory");
 	if (setsockopt(ring->fd, SOL_PACKET, PACKET_RESERVE, &reserve, sizeof(reserve)) < 0 ||
 	    setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)) < 0)
 		return source_fail(source, errno,
@@ -217,7 +224,7 @@ static void ring_give(struct source *source, uint32_t block)
 {
 	struct packet_ring *ring = source->state;
 
-	ring->given_count++;
+	ring->is_given[block] = true;
 	/* release: the disks have read all of it */
 	__atomic_store_n(&header_of(ring, block)->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }
@@ -239,11 +246,12 @@ static void put_vlan_tag(struct place *place, const struct tpacket3_hdr *head)
 }
 
 /* Return: how far it is to the next one. */
-static uint32_t read_place(const struct packet_ring *ring, char *frame, struct place *place)
+static uint32_t read_place(struct packet_ring *ring, char *frame, struct place *place)
 {
 	const struct tpacket3_hdr *head = (const void *)frame;
 	uint32_t step = head->tp_next_offset;
 
+	ring->has_cut = ring->has_cut || head->tp_snaplen < head->tp_len;
 	place->data = frame + head->tp_mac;
 	place->packet = (struct pcapng_packet){
 		.utc_ns = (int64_t)head->tp_sec * UNITS_NS_PER_S + head->tp_nsec,
@@ -256,10 +264,21 @@ static uint32_t read_place(const struct packet_ring *ring, char *frame, struct p
 	return step;
 }
 
+/* A packet that the kernel has cut to a block's length reaches to its last byte. */
+static void leave_tail(struct packet_ring *ring, const char *block_end, struct place *place)
+{
+	uint32_t room = (uint32_t)(block_end - place->data) - PCAPNG_TAIL_BYTES;
+
+	if (place->packet.captured_bytes <= room)
+		return;
+	place->packet.captured_bytes = room;
+	ring->has_cut = true;
+}
+
 /* From what the kernel has made of a block to what goes to a file. Return: its length. */
 static size_t convert(const struct source *source, uint32_t block, int64_t *utc_ns)
 {
-	const struct packet_ring *ring = source->state;
+	struct packet_ring *ring = source->state;
 	struct pcapng_interface interface = {
 		.link_type = ring->link_type == DLT_EN10MB ? 1 : 101,
 		.name = source->path,
@@ -281,9 +300,10 @@ static size_t convert(const struct source *source, uint32_t block, int64_t *utc_
 		pcapng_packet(place.data, next.data - PCAPNG_HEAD_BYTES, &place.packet);
 		place = next;
 	}
+	leave_tail(ring, begin + ring->block_bytes, &place);
 	bytes = (size_t)(place.data - begin) + pcapng_tail(place.packet.captured_bytes);
 	bytes = (bytes + WRITE_ALIGN - 1) / WRITE_ALIGN * WRITE_ALIGN;
-	assert(bytes <= ring->block_bytes); /* a packet ends 8 bytes before its block does */
+	assert(bytes <= ring->block_bytes);
 	pcapng_packet(place.data, begin + bytes, &place.packet);
 	return bytes;
 }
@@ -338,17 +358,33 @@ static void add_to(_Atomic uint64_t *counter, uint64_t count)
 	atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
 }
 
-static void tell_dropped(struct source *source, const struct packet_ring *ring, struct source_mark *mark)
+/* Also while no block comes: the kernel's counter has 32 bits, and who looks at ours wants to know. */
+static void count_dropped(struct source *source, struct packet_ring *ring)
 {
-	mark->lost_packets = interface_dropped(ring->fd);
-	add_to(&source->stats.packets.dropped_count, mark->lost_packets);
-	add_to(&source->stats.packets.lost_count, mark->lost_packets);
+	uint64_t count = interface_dropped(ring->fd);
+
+	ring->untold_count += count;
+	add_to(&source->stats.packets.dropped_count, count);
+	add_to(&source->stats.packets.lost_count, count);
+}
+
+/* A recording of whole packets in which not all are whole says so. */
+static void tell_cut(struct source *source, struct packet_ring *ring)
+{
+	if (!ring->has_cut || ring->has_told_cut)
+		return;
+	ring->has_told_cut = true;
+	/* relaxed: a flag by itself */
+	atomic_store_explicit(&source->is_incomplete, true, memory_order_relaxed);
+	source_note(source,
+		    "a packet was cut: no more fits into a block of %zu bytes, nor are more than %d kept; a larger --block",
+		    ring->block_bytes, INTERFACE_SNAP_BYTES);
 }
 
 static bool is_filled(const struct packet_ring *ring)
 {
-	/* acquire: the kernel's packets */
-	return ring->given_count > 0 &&
+	/* what the disks have of a block looks to be filled as well; acquire: the kernel's packets */
+	return ring->is_given[ring->next] &&
 	       (__atomic_load_n(&header_of(ring, ring->next)->block_status, __ATOMIC_ACQUIRE) &
 		TP_STATUS_USER);
 }
@@ -391,10 +427,28 @@ static int wait_a_little(struct source *source, struct packet_ring *ring, int64_
 	return 0;
 }
 
+/* Return: the block that was the next one. */
+static uint32_t move_on(struct packet_ring *ring)
+{
+	uint32_t block = ring->next;
+
+	ring->is_given[block] = false;
+	ring->next = (block + 1) % ring->block_count;
+	return block;
+}
+
+/* For a packet that needs a whole block the kernel leaves the one it is at, also when nothing is in that. */
+static bool has_packets(struct source *source, struct packet_ring *ring)
+{
+	while (is_filled(ring) && header_of(ring, ring->next)->num_pkts == 0)
+		ring_give(source, move_on(ring));
+	return is_filled(ring);
+}
+
 /* Return: 1: a block is there; SOURCE_END; SOURCE_NOT_YET; -errno. */
 static int wait_for_block(struct source *source, struct packet_ring *ring, int64_t deadline_ns)
 {
-	while (!is_filled(ring)) {
+	while (!has_packets(source, ring)) {
 		int ret;
 
 		if (ring->is_stopped)
@@ -414,16 +468,17 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 	size_t bytes;
 	int ret = wait_for_block(source, ring, deadline_ns);
 
+	count_dropped(source, ring);
 	if (ret == SOURCE_NOT_YET)
 		return ret;
-	tell_dropped(source, ring, mark);
+	mark->lost_packets = ring->untold_count;
+	ring->untold_count = 0;
 	if (ret != 1)
 		return ret;
-	*block = ring->next;
 	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
 	bytes = convert(source, ring->next, &mark->utc_ns);
-	ring->next = (ring->next + 1) % ring->block_count;
-	ring->given_count--;
+	tell_cut(source, ring);
+	*block = move_on(ring);
 	return (ssize_t)bytes;
 }
 

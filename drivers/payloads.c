@@ -182,7 +182,7 @@ void payloads_tell(struct payloads *p, struct source *source, bool has_mark)
 	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
 
 	if (has_mark) {
-		datagrams_tell(p->datagrams, p->mark);
+		datagrams_tell(p->datagrams, p->mark, p->used > 0);
 		tell_pending(p);
 	}
 	datagrams_count(p->datagrams);

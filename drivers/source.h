@@ -138,7 +138,7 @@ struct source {
 	int64_t start_utc_ns; /* set by start: moment of the first sample; 0 = when it is read; vsib may correct
 				   it, with a note, when the first sample comes a second early or late */
 	bool is_started; /* between start and stop; reader thread */
-	_Atomic bool is_incomplete; /* set by read: something of the stream is missing, nobody can say how much */
+	_Atomic bool is_incomplete; /* set by who reads: something of the stream is missing, nobody can say how much */
 	_Atomic bool is_interrupted; /* set by source_interrupt() */
 };
 

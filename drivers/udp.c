@@ -595,7 +595,7 @@ static ssize_t udp_read(struct source *source, void *buf, size_t len, int64_t de
 	datagrams_count(udp->datagrams);
 	/* of a read without data the mark doesn't count */
 	if (got != SOURCE_NOT_YET)
-		datagrams_tell(udp->datagrams, mark);
+		datagrams_tell(udp->datagrams, mark, used > 0);
 	tell_words(source, udp);
 	return got;
 }

@@ -41,6 +41,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
+	uint32_t given_count;  /* of the ring's blocks, those that the source has whose memory they are */
 	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
 };
 
@@ -112,6 +113,13 @@ static void set_limits(struct reader *r)
 	atomic_store_explicit(&session->deadline_ns, r->deadline_ns, memory_order_relaxed);
 }
 
+/* Is there for one more block? One that has been begun has its room. */
+static bool is_room_left(const struct reader *r)
+{
+	return !lanes_is_between_blocks(r->lanes) ||
+	       room_is_left(r->session, lanes_unput_runs(r->lanes));
+}
+
 /* False when the stream is to end now; says why to the session. */
 static bool may_go_on(struct reader *r)
 {
@@ -127,8 +135,7 @@ static bool may_go_on(struct reader *r)
 		session_stop(session, STOP_DURATION);
 		return false;
 	}
-	/* a block that has been begun has its room */
-	if (lanes_is_between_blocks(r->lanes) && !room_is_left(session, lanes_unput_runs(r->lanes))) {
+	if (!is_room_left(r)) {
 		room_tell(session);
 		session_stop(session, STOP_DISKS_FULL);
 		return false;
@@ -637,12 +644,14 @@ static void read_stream(struct reader *r)
 /* ---- a source that lends its memory ---- */
 
 /* The ring's blocks are the source's: those that came back from the disks go back to it. */
-static void give_blocks(struct session *session)
+static void give_blocks(struct reader *r)
 {
 	uint32_t block;
 
-	while ((block = ring_take(session->ring)) != RING_NONE)
-		source_give(session->source, block);
+	while ((block = ring_take(r->session->ring)) != RING_NONE) {
+		source_give(r->session->source, block);
+		r->given_count++;
+	}
 }
 
 /* The ring has its own: there is one that is free. Return: that, with what was in the source's. */
@@ -657,12 +666,22 @@ static uint32_t copy_block(struct session *session, uint32_t from, size_t bytes)
 }
 
 /* A block that comes back meanwhile is wanted at once when few are left to be filled. */
-static int64_t next_block_turn(const struct session *session, int64_t turn_ns, int64_t now)
+static int64_t next_block_turn(const struct reader *r, int64_t turn_ns, int64_t now)
 {
-	uint64_t held_bytes = ring_level(session->ring).held_bytes;
+	const struct layout_plan *plan = &r->session->plan;
 	int64_t soon = now + TURN_NS / 50;
 
-	return held_bytes > session->plan.ring_bytes / 2 && soon < turn_ns ? soon : turn_ns;
+	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ? soon :
+											       turn_ns;
+}
+
+/* Without a block nothing can come: that is the disk's silence, not the source's. */
+static void excuse_silence(const struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (session->plan.is_borrowed && r->given_count == 0)
+		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(), memory_order_relaxed);
 }
 
 /* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
@@ -670,22 +689,27 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 {
 	struct session *session = r->session;
 	struct source_mark mark;
-	int64_t deadline = next_block_turn(session, turn_ns, units_monotonic_ns());
+	int64_t deadline;
 	uint32_t block;
 	ssize_t n;
 
 	if (session->plan.is_borrowed)
-		give_blocks(session);
+		give_blocks(r);
+	deadline = next_block_turn(r, turn_ns, units_monotonic_ns());
 	into_device(session);
 	n = source_take(session->source, &block, deadline, &mark);
 	out_of_device(session);
+	if (n == SOURCE_NOT_YET)
+		excuse_silence(r);
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	note_packets(r, &mark); /* of nothing else it knows that it is missing */
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
-	if (!session->plan.is_borrowed)
+	if (session->plan.is_borrowed)
+		r->given_count--;
+	else
 		block = copy_block(session, block, (size_t)n);
 	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
 	r->position += (uint64_t)n;
@@ -713,17 +737,6 @@ static void take_stream(struct reader *r)
 			is_going = take_block(r, next_turn(r, units_monotonic_ns()));
 }
 
-/* What the source had when it was stopped; not, when there is enough of it already. */
-static void take_rest(struct reader *r)
-{
-	bool is_going = true;
-
-	while (is_going && r->position < r->limit_bytes &&
-	       !atomic_load_explicit(&r->session->is_aborting, memory_order_relaxed))
-		if (has_room(r))
-			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
-}
-
 /* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */
 static bool has_leftover(const struct session *session)
 {
@@ -735,6 +748,35 @@ static bool has_leftover(const struct session *session)
 }
 
 /*
+ * What it holds is wanted, unless there is enough of it already; where the disks have no room for it, it is missing
+ * at the end.
+ */
+static bool may_take_more(struct reader *r)
+{
+	struct session *session = r->session;
+
+	if (r->position >= r->limit_bytes ||
+	    atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+		return false;
+	if (is_room_left(r))
+		return true;
+	room_tell(session);
+	/* relaxed: a flag by itself */
+	atomic_store_explicit(&session->source->is_incomplete, true, memory_order_relaxed);
+	return false;
+}
+
+/* What a source that lends its memory had when it was stopped. */
+static void take_rest(struct reader *r)
+{
+	bool is_going = has_leftover(r->session);
+
+	while (is_going && may_take_more(r))
+		if (has_room(r))
+			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
+}
+
+/*
  * A board has a ring of its own, a socket its buffer; what they hold when the operator ends the stream still
  * belongs to it.
  */
@@ -743,10 +785,9 @@ static void empty_device(struct reader *r)
 	struct session *session = r->session;
 	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
 
-	if (!has_leftover(session) || atomic_load_explicit(&session->is_aborting, memory_order_relaxed))
+	if (!has_leftover(session))
 		return;
-	while (units_monotonic_ns() < deadline && r->position < r->limit_bytes &&
-	       !atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
+	while (units_monotonic_ns() < deadline && may_take_more(r)) {
 		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
 		uint64_t before = r->position;
 		void *data;

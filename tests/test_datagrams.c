@@ -94,6 +94,7 @@ static void drain(void)
 
 		assert_int_equal(datagrams_get(d, buf, datagrams_frame_bytes(d), &mark),
 				 datagrams_frame_bytes(d));
+		datagrams_tell(d, &mark, true);
 		take_mark(&mark);
 		say_payload(buf);
 	}
@@ -176,7 +177,7 @@ static void end(void)
 	datagrams_end(d);
 	drain();
 	datagrams_count(d);
-	datagrams_tell(d, &mark);
+	datagrams_tell(d, &mark, false);
 	take_mark(&mark);
 }
 
@@ -463,6 +464,17 @@ static void drops_at_the_end_are_told_behind_the_last(void **state)
 	datagrams_lost(d, 0, 5); /* seen by nobody else */
 	expect("1 2 -3 6 7 -5");
 	assert_int_equal(get(&counts.lost_count), 8);
+}
+
+static void drops_at_the_end_are_told_behind_what_was_kept_until_then(void **state)
+{
+	(void)state;
+	open_psn(PSN_LE64);
+	feed_range(1, 2);
+	feed_range(4, 5);
+	datagrams_lost(d, 0, 5);
+	expect("1 2 -1 4 5 -5");
+	assert_int_equal(get(&counts.lost_count), 6);
 }
 
 static void without_numbers_the_receiver_tells(void **state)
@@ -909,6 +921,7 @@ int main(void)
 		cmocka_unit_test(the_largest_numbers_do_no_harm),
 		cmocka_unit_test_teardown(who_gives_up_gets_what_was_kept, close_datagrams),
 		cmocka_unit_test_teardown(drops_at_the_end_are_told_behind_the_last, close_datagrams),
+		cmocka_unit_test_teardown(drops_at_the_end_are_told_behind_what_was_kept_until_then, close_datagrams),
 		cmocka_unit_test_teardown(without_numbers_the_receiver_tells, close_datagrams),
 		cmocka_unit_test_teardown(a_buffer_too_short_gets_a_part, close_datagrams),
 		cmocka_unit_test_teardown(other_lengths_and_senders_are_stray, close_datagrams),

@@ -210,6 +210,29 @@ static void blocks_come_back_in_any_order(void **state)
 	assert_int_equal(read_back(), 36);
 }
 
+/* The kernel waits for the first of them, and so does who takes. */
+static void a_block_is_handed_out_once_though_later_ones_came_back(void **state)
+{
+	uint32_t blocks[BLOCK_COUNT], other;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
+		send_datagrams(i * 4, 4);
+		assert_true(take(&blocks[i], 2000 * MS) > 0);
+	}
+	for (unsigned i = 1; i < BLOCK_COUNT; i++) {
+		source_give(source, blocks[i]);
+		assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
+	}
+	source_give(source, blocks[0]);
+	send_datagrams(BLOCK_COUNT * 4, 4);
+	source_stop(source);
+	take_rest();
+	assert_int_equal(read_back(), (BLOCK_COUNT + 1) * 4);
+}
+
 static void what_finds_no_room_is_told_to_the_packet(void **state)
 {
 	uint32_t block;
@@ -226,6 +249,64 @@ static void what_finds_no_room_is_told_to_the_packet(void **state)
 	assert_int_equal(lost_packets, source->stats.packets.dropped_count);
 	assert_int_equal(source->stats.packets.received_count + lost_packets, 200);
 	assert_int_equal(read_back(), source->stats.packets.received_count);
+}
+
+static void what_is_dropped_is_counted_while_nothing_comes(void **state)
+{
+	uint32_t blocks[BLOCK_COUNT], other;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
+		send_datagrams(i * 4, 4);
+		assert_true(take(&blocks[i], 2000 * MS) > 0);
+	}
+	send_datagrams(0, 50);
+	assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
+	assert_int_equal(source->stats.packets.dropped_count, 50);
+	assert_int_equal(lost_packets, 0);
+	send_datagrams(0, 50);
+	source_give(source, blocks[0]);
+	send_datagrams(BLOCK_COUNT * 4, 4);
+	assert_true(take(&other, 2000 * MS) > 0);
+	assert_int_equal(lost_packets, 100);
+	assert_int_equal(source->stats.packets.dropped_count, 100);
+}
+
+/* Two of the longest there are, each in a block of its own; it is told once. */
+static void what_is_longer_than_a_block_is_cut(void **state)
+{
+	static const char payload[65507];
+	char error[PCAP_ERRBUF_SIZE];
+	struct pcap_pkthdr *header;
+	const unsigned char *data;
+	unsigned count = 0;
+	uint32_t block;
+	pcap_t *pcap;
+
+	(void)state;
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(sendto(sender, payload, sizeof(payload), 0,
+					(struct sockaddr *)&address, sizeof(address)),
+				 sizeof(payload));
+		assert_int_equal(take(&block, 2000 * MS), BLOCK_BYTES);
+		assert_int_equal(strstr(source->note, "a packet was cut") != NULL, i == 0);
+		source_give(source, block);
+	}
+	assert_true(source->is_incomplete);
+	pcap = pcap_fopen_offline(fmemopen(file, file_bytes, "r"), error);
+	assert_non_null(pcap);
+	while (pcap_next_ex(pcap, &header, &data) == 1) {
+		assert_int_equal(header->len, HEADERS_BYTES + sizeof(payload));
+		assert_in_range(header->caplen, BLOCK_BYTES - 4096, BLOCK_BYTES);
+		count++;
+	}
+	assert_string_equal(pcap_geterr(pcap), "");
+	pcap_close(pcap);
+	assert_int_equal(count, 2);
 }
 
 static void silence_is_not_an_end(void **state)
@@ -272,7 +353,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_came_before_the_stop_is_handed_out_behind_it,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(blocks_come_back_in_any_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_block_is_handed_out_once_though_later_ones_came_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_finds_no_room_is_told_to_the_packet, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_dropped_is_counted_while_nothing_comes, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_longer_than_a_block_is_cut, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(silence_is_not_an_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_has_no_packets_is_refused, set_up, tear_down),

@@ -250,6 +250,8 @@ static void what_the_source_threw_away_has_no_place_in_the_stream(void **state)
 		const struct account *account;
 		struct kit kit;
 
+		if (shape == PCAP_FILES) /* whole packets: it throws none away */
+			continue;
 		kit_open(&kit, 2);
 		set_shape(&kit, shape);
 		fake_source_script.piece_max = 3000;
@@ -333,6 +335,29 @@ static void an_empty_source_gives_no_input(void **state)
 		assert_non_null(strstr(kit.session->warnings[0], "nothing has come"));
 		finish(&kit, OUTCOME_STOPPED, EX_NOINPUT);
 	}
+}
+
+static void a_source_whose_blocks_a_stuck_disk_has_is_not_called_silent(void **state)
+{
+	struct kit kit;
+
+	(void)state;
+	kit_open(&kit, 1);
+	set_shape(&kit, PCAP_FILES);
+	fake_source_script.bytes = 0;
+	kit.config.silence_ns = 20 * MS;
+	kit.disks[0].stuck_at[FAKE_WRITE] = 3;
+	start(&kit);
+	while (!atomic_load(&kit.disks[0].is_stuck))
+		sleep_ns(MS);
+	sleep_ns(300 * MS);
+	fake_disk_release(&kit.disks[0]);
+	sleep_ns(20 * MS);
+	session_stop(kit.session, STOP_SIGNAL);
+	assert_true(kit_wait(&kit, LONG));
+	for (unsigned i = 0; i < kit.session->warning_count; i++)
+		assert_null(strstr(kit.session->warnings[i], "nothing has come"));
+	finish(&kit, OUTCOME_COMPLETE, 0);
 }
 
 static void a_slow_source_is_on_disk_up_to_its_last_byte(void **state)
@@ -1754,6 +1779,7 @@ int main(void)
 		cmocka_unit_test(an_error_of_the_source_ends_with_all_before_it_safe),
 		cmocka_unit_test(a_source_that_does_not_start_gives_no_input),
 		cmocka_unit_test(an_empty_source_gives_no_input),
+		cmocka_unit_test(a_source_whose_blocks_a_stuck_disk_has_is_not_called_silent),
 		cmocka_unit_test(a_slow_source_is_on_disk_up_to_its_last_byte),
 		cmocka_unit_test(what_a_device_holds_at_a_stop_is_taken_without_loss),
 		cmocka_unit_test(a_stop_at_the_moment_of_the_limit_does_no_harm),
