@@ -283,6 +283,8 @@ static int check_pcap(const struct layout_plan *plan, const struct layout_reques
 		why = "gives each disk whole files: no --stripe round";
 	else if (request->unit_bytes)
 		why = "gives each disk whole files: no --unit";
+	else if (request->disk_count > 1 && request->file_bytes == 0)
+		why = "on several targets gives each disk whole files: --file-size";
 	else if (request->file_bytes && request->file_bytes < plan->block_bytes)
 		why = "has whole blocks in a file: a larger --file-size, or a smaller --block";
 	if (!why)

@@ -68,6 +68,8 @@ static const char *why_not_raw(const struct session *session)
 		return "readers of VBS recordings take the files for data alone: --layout raw";
 	if (session->plan.kind == LAYOUT_MARK6)
 		return "the files of layout mark6 have headers of their own: --layout raw";
+	if (session->plan.kind == LAYOUT_PCAP)
+		return "the files of layout pcap are savefiles, with headers of their own: --layout raw";
 	if (session->plan.unit_bytes)
 		return "the files have units of the stream in turn (--stripe round): --stripe any, with --file-size";
 	return NULL;

@@ -522,6 +522,9 @@ static void savefiles_of_packets_have_whole_blocks(void **state)
 	request.stripe = STRIPE_ANY;
 	request.unit_bytes = MI;
 	assert_refused(&request, "no --unit");
+	request.unit_bytes = 0;
+	request.file_bytes = 0;
+	assert_refused(&request, "layout pcap on several targets");
 	assert_string_equal(layout_kind_name(LAYOUT_PCAP), "pcap");
 }
 

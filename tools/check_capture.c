@@ -11,6 +11,8 @@
 #include "recorder/capture.h"
 #include "tools/read_at.h"
 
+#define LOOK_ROUND_NS (UNITS_NS_PER_S / 10)
+
 /* "pcapfile:PATH", with the commas of the path doubled, so that they don't begin details. For free(). */
 static char *source_name(const char *path)
 {
@@ -36,20 +38,35 @@ static int open_started(struct source **source, const char *name)
 	return ret ? ret : source_start(*source);
 }
 
+ssize_t check_capture_read(struct source *source, void *buf, size_t len, struct source_mark *mark,
+			   const atomic_int *stop)
+{
+	ssize_t n = SOURCE_NOT_YET;
+
+	while (n == SOURCE_NOT_YET) {
+		/* relaxed: nothing travels with the flag */
+		if (atomic_load_explicit(stop, memory_order_relaxed))
+			return -EINTR;
+		n = source_read(source, buf, len, units_monotonic_ns() + LOOK_ROUND_NS, mark);
+	}
+	return n;
+}
+
 /* Of the first datagram; 0 = not known. Nothing can be put back into a source, so it is one of its own. */
-static int64_t first_time(const char *name)
+static int64_t first_time(const char *name, const atomic_int *stop)
 {
 	struct source_mark mark = { 0 };
 	struct source *source;
 	char byte;
 
 	if (open_started(&source, name) == 0)
-		source_read(source, &byte, 1, INT64_MAX, &mark);
+		check_capture_read(source, &byte, 1, &mark, stop);
 	source_close(source);
 	return mark.utc_ns;
 }
 
-int check_capture_open(struct source **source, const char *path, int fd, int64_t *utc_ns)
+int check_capture_open(struct source **source, const char *path, int fd, int64_t *utc_ns,
+		       const atomic_int *stop)
 {
 	unsigned char magic[SAVEFILE_MAGIC_BYTES];
 	char *name;
@@ -64,7 +81,7 @@ int check_capture_open(struct source **source, const char *path, int fd, int64_t
 		return -ENOMEM;
 	ret = open_started(source, name);
 	if (ret == 0)
-		*utc_ns = first_time(name);
+		*utc_ns = first_time(name, stop);
 	free(name);
 	return ret;
 }

@@ -94,9 +94,7 @@ static int feed_capture(struct check *check, struct source *source)
 		struct source_mark mark;
 		ssize_t n;
 
-		if (atomic_load_explicit(check->config->stop, memory_order_relaxed))
-			return -EINTR;
-		n = source_read(source, buf, room, INT64_MAX, &mark);
+		n = check_capture_read(source, buf, room, &mark, check->config->stop);
 		check_capture_note(source, check->findings);
 		if (n <= 0)
 			return (int)n;
@@ -221,7 +219,8 @@ static int begin_file(struct file_check *check, int fd)
 {
 	struct findings *findings = check->base.findings;
 	int64_t captured_utc_ns;
-	int ret = check_capture_open(&check->capture, check->path, fd, &captured_utc_ns);
+	int ret = check_capture_open(&check->capture, check->path, fd, &captured_utc_ns,
+				     check->base.config->stop);
 
 	if (ret < 0) {
 		findings_insist(findings, "%s",

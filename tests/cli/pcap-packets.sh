@@ -130,3 +130,5 @@ refused 64 'pcap:INTERFACE has' -s sim:
 refused 64 'one is wanted' -s pcap:any
 refused 66 'no such interface' -s pcap:nonesuch0
 refused 64 'no --stripe round' -s pcap:lo -o "$RIG/a" --file-size 1Mi --stripe round
+refused 64 'sigmf: the files of layout pcap are savefiles' -s pcap:lo --sigmf
+refused 64 'dada-header: the files of layout pcap are savefiles' -s pcap:lo --dada-header

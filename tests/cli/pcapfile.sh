@@ -236,3 +236,13 @@ head -c 100 "$file" >&3
 take 0 pcapfile:- -d 0.3 <&3
 exec 3>&-
 is source.received_bytes 4
+
+# A signal ends a check also where no datagram comes for long: packets without a byte, a hole of the file.
+file=$RIG/long.pcap
+{ head -c 24 "$derived/vdif_kt_8224_udp.pcap" && printf '\0'; } >"$file"
+truncate -s 1T "$file"
+status=0
+timeout --preserve-status -s INT -k 20 0.5 "$BIN/vsib-check" "$file" 2>"$words" || status=$?
+ended 2 $status vsib-check "$file"
+says "stopped by a signal"
+rm "$file"
