@@ -27,7 +27,7 @@ static void get_all(struct datagrams *datagrams, struct sums *sums, size_t room)
 		input_expect(got <= room);
 		sums->out += got;
 	}
-	datagrams_tell(datagrams, &mark);
+	datagrams_tell(datagrams, &mark, false);
 	sums->discarded += mark.discarded_bytes;
 	if (mark.lost_bytes > 0 && datagrams_psn(datagrams) == PSN_VDIF)
 		input_expect(mark.lost_bytes % datagrams_frame_bytes(datagrams) == 0);
