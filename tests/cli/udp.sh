@@ -214,7 +214,7 @@ is written_bytes $((47 * 5032))
 # Eight threads in turn: of each the frames that were lost are there, marked invalid, and none is missing.
 "$TOOLS/tool_vdif" 2000 >"$RIG/threads.vdif" || rig_fail "no frames"
 listen "udp::$port,psn=vdif,frame=8224" --fill vdif-invalid
-send -f 8224 -x 100,101,905,1500-1522 "$RIG/threads.vdif" 127.0.0.1 $port
+send -f 8224 -r 8000 -x 100,101,905,1500-1522 "$RIG/threads.vdif" 127.0.0.1 $port
 heard 1
 packets received=1974 lost=26 stray=0 restarts=0
 is filled_bytes $((26 * 8224))
