@@ -47,6 +47,7 @@ struct packet_ring {
 	int fd;
 	struct interface interface;
 	int link_type;
+	int64_t wanted_start_utc_ns;
 	struct bpf_program program; /* of the filter; for sock_fprog, which is the same */
 	char *memory;
 	size_t block_bytes;
@@ -139,6 +140,7 @@ static int ring_open(struct source *source, const struct source_config *config)
 	ring->fd = -1;
 	ring->memory = MAP_FAILED;
 	source->state = ring;
+	ring->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
 	source->has_packets = true;
 	ret = take_details(source, ring);
@@ -325,7 +327,10 @@ static int ring_start(struct source *source)
 	struct packet_ring *ring = source->state;
 	const struct packet_mreq promiscuous = { .mr_ifindex = ring->interface.index,
 						 .mr_type = PACKET_MR_PROMISC };
+	int ret = pace_start(source, ring->wanted_start_utc_ns);
 
+	if (ret < 0)
+		return ret;
 	if (ring->interface.is_promiscuous && setsockopt(ring->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP,
 							 &promiscuous, sizeof(promiscuous)) < 0)
 		return source_fail(source, errno, "it can't be made promiscuous: %s", strerror(errno));

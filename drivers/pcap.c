@@ -52,6 +52,7 @@ struct live {
 	struct datagrams_config datagrams_config;
 	struct payloads *payloads;
 	uint64_t buffer_bytes, snap_bytes; /* asked for */
+	int64_t wanted_start_utc_ns;
 	uint32_t dropped;                  /* libpcap's counter, which wraps, as it was read last */
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
 	int64_t came_ns;     /* when something came last */
@@ -215,6 +216,7 @@ static int live_open(struct source *source, const struct source_config *config)
 	if (packet_finder_create(&live->finder, &live->finder_config) < 0 ||
 	    payloads_create(&live->payloads, &live->datagrams_config) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
+	live->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
 	source->frame_bytes = live->datagrams_config.frame_bytes;
 	source->has_packets = true;
@@ -258,7 +260,10 @@ static void tell_buffer(struct source *source, const struct live *live)
 static int live_start(struct source *source)
 {
 	struct live *live = source->state;
+	int ret = pace_start(source, live->wanted_start_utc_ns);
 
+	if (ret < 0)
+		return ret;
 	live->from_utc_ns = units_realtime_ns();
 	if (pcap_setfilter(live->pcap, &live->program) < 0)
 		return source_fail(source, EIO, "filter \"%s\": %s", live->interface.filter,
