@@ -52,8 +52,8 @@ struct packet_ring {
 	char *memory;
 	size_t block_bytes;
 	uint32_t block_count;
-	uint32_t next;        /* the block the kernel fills, or will have filled, next */
-	bool *is_given;       /* blocks the kernel has */
+	uint32_t next;         /* the block the kernel fills, or will have filled, next */
+	bool *is_given;        /* blocks the kernel has */
 	uint64_t untold_count; /* of what it dropped */
 	bool is_stopped;
 	bool is_gone; /* the interface */

@@ -53,7 +53,7 @@ struct live {
 	struct payloads *payloads;
 	uint64_t buffer_bytes, snap_bytes; /* asked for */
 	int64_t wanted_start_utc_ns;
-	uint32_t dropped;                  /* libpcap's counter, which wraps, as it was read last */
+	uint32_t dropped;    /* libpcap's counter, which wraps, as it was read last */
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
 	int64_t came_ns;     /* when something came last */
 	bool is_stopped, has_ended;

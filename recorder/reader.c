@@ -40,7 +40,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
-	uint32_t given_count;  /* of the ring's blocks, those that the source has whose memory they are */
+	uint32_t given_count; /* of the ring's blocks, those that the source has whose memory they are */
 	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
 };
 
@@ -670,8 +670,9 @@ static int64_t next_block_turn(const struct reader *r, int64_t turn_ns, int64_t 
 	const struct layout_plan *plan = &r->session->plan;
 	int64_t soon = now + TURN_NS / 50;
 
-	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ? soon :
-											       turn_ns;
+	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ?
+		       soon :
+		       turn_ns;
 }
 
 /* Without a block nothing can come: that is the disk's silence, not the source's. */
@@ -680,7 +681,8 @@ static void excuse_silence(const struct reader *r)
 	struct session *session = r->session;
 
 	if (session->plan.is_borrowed && r->given_count == 0)
-		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(), memory_order_relaxed);
+		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(),
+				      memory_order_relaxed);
 }
 
 /* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */

@@ -393,7 +393,9 @@ static void a_wanted_start_is_waited_for(void **state)
 	static const struct {
 		const char *name;
 		bool wants_packets;
-	} sources[] = { { "udp:127.0.0.1:", false }, { "pcap:lo,port=", false }, { "pcap:lo,filter=port ", true } };
+	} sources[] = { { "udp:127.0.0.1:", false },
+			{ "pcap:lo,port=", false },
+			{ "pcap:lo,filter=port ", true } };
 
 	(void)state;
 	port = free_port();

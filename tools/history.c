@@ -616,7 +616,8 @@ bool history_has_folder(const struct history *history)
 {
 	const char *layout = history_layout(history);
 
-	return strcmp(layout, "raw") != 0 && strcmp(layout, "mark6") != 0 && strcmp(layout, "pcap") != 0;
+	return strcmp(layout, "raw") != 0 && strcmp(layout, "mark6") != 0 &&
+	       strcmp(layout, "pcap") != 0;
 }
 
 const struct history_segment *history_stored(const struct history *history, size_t index)
