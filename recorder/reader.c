@@ -705,6 +705,8 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	note_packets(r, &mark); /* of nothing else it knows that it is missing */
+	if (mark.lost_packets && session->config.on_overflow == OVERFLOW_STOP)
+		session_stop(session, STOP_OVERFLOW);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
@@ -767,10 +769,12 @@ static bool may_take_more(struct reader *r)
 	return false;
 }
 
-/* What a source that lends its memory had when it was stopped. */
+/* What a source that lends its memory had when it was stopped; it had come when the ring was full, too. */
 static void take_rest(struct reader *r)
 {
-	bool is_going = has_leftover(r->session);
+	bool is_going = has_leftover(r->session) ||
+			atomic_load_explicit(&r->session->stop_reason, memory_order_acquire) ==
+				STOP_OVERFLOW;
 
 	while (is_going && may_take_more(r))
 		if (has_room(r))
