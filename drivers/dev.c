@@ -140,17 +140,9 @@ static void plain_close(struct source *source)
 	free(dev);
 }
 
-int dev_begin(struct source *source, int64_t wanted_utc_ns)
-{
-	struct pace pace;
-
-	pace_init(&pace, source);
-	return pace_begin(&pace, source, wanted_utc_ns);
-}
-
 static int plain_start(struct source *source)
 {
-	return dev_begin(source, ((struct dev *)source->state)->wanted_start_utc_ns);
+	return pace_start(source, ((struct dev *)source->state)->wanted_start_utc_ns);
 }
 
 /*

@@ -40,14 +40,6 @@ extern const struct source_ops source_litepcie; /* litepcie.c */
 const char *dev_guess_type(const char *sys, dev_t device, const char *path, char *reason, size_t size);
 
 /**
- * dev_begin() - waits for the wanted start and sets source->start_utc_ns
- *
- * What the device kept before that moment is read all the same: only it knows how old that is.
- * Return: 0; -EINTR.
- */
-int dev_begin(struct source *source, int64_t wanted_utc_ns);
-
-/**
  * xdma_open_node(), litepcie_open_node() - what the type's open does once it knows the node
  * @ops: source->path goes to its open()
  *

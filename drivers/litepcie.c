@@ -24,6 +24,7 @@
 
 #include "drivers/fake.h"
 #include "drivers/node.h"
+#include "drivers/pace.h"
 #include "drivers/source.h"
 
 #define BUFFER_BYTES 8192
@@ -166,7 +167,7 @@ static int litepcie_start(struct source *source)
 {
 	struct litepcie *dev = source->state;
 	struct node_litepcie_writer ignored;
-	int ret = dev_begin(source, dev->wanted_start_utc_ns);
+	int ret = pace_start(source, dev->wanted_start_utc_ns);
 
 	if (ret)
 		return ret;

@@ -48,6 +48,14 @@ int pace_begin(struct pace *pace, struct source *source, int64_t wanted_utc_ns)
 	return 0;
 }
 
+int pace_start(struct source *source, int64_t wanted_utc_ns)
+{
+	struct pace pace;
+
+	pace_init(&pace, source);
+	return pace_begin(&pace, source, wanted_utc_ns);
+}
+
 static bool is_in_stall(const struct pace *pace, int64_t ns)
 {
 	return ns > pace->stall_at_ns && ns - pace->stall_at_ns < pace->stall_ns;

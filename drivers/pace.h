@@ -45,6 +45,13 @@ void pace_init(struct pace *pace, const struct source *source);
 int pace_begin(struct pace *pace, struct source *source, int64_t wanted_utc_ns);
 
 /**
+ * pace_start() - the same for a source that comes at a pace of its own: to be called before anything is let in
+ *
+ * What a device kept before that moment is read all the same: only it knows how old that is.
+ */
+int pace_start(struct source *source, int64_t wanted_utc_ns);
+
+/**
  * pace_visible() - position up to which bytes are visible at @now_ns
  * Return: the position; without a rate UINT64_MAX, and 0 while nothing comes (before the start,
  * stall, silence).

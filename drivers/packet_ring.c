@@ -36,8 +36,7 @@
 
 #define RETIRE_MS 100
 #define FRAME_BYTES 2048 /* only has to divide a block: with V3 packets lie one behind the other */
-#define LAST_NS \
-	(INT64_C(3) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
+#define LAST_NS (INT64_C(3) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define MOMENT_NS INT64_C(1000000)
 #define WRITE_ALIGN ((size_t)4096)
 #define VLAN_BYTES 4
@@ -48,12 +47,13 @@ struct packet_ring {
 	int fd;
 	struct interface interface;
 	int link_type;
+	int64_t wanted_start_utc_ns;
 	struct bpf_program program; /* of the filter; for sock_fprog, which is the same */
 	char *memory;
 	size_t block_bytes;
 	uint32_t block_count;
-	uint32_t next;        /* the block the kernel fills, or will have filled, next */
-	bool *is_given;       /* blocks the kernel has */
+	uint32_t next;         /* the block the kernel fills, or will have filled, next */
+	bool *is_given;        /* blocks the kernel has */
 	uint64_t untold_count; /* of what it dropped */
 	bool is_stopped;
 	bool is_gone; /* the interface */
@@ -140,6 +140,7 @@ static int ring_open(struct source *source, const struct source_config *config)
 	ring->fd = -1;
 	ring->memory = MAP_FAILED;
 	source->state = ring;
+	ring->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
 	source->has_packets = true;
 	ret = take_details(source, ring);
@@ -326,7 +327,10 @@ static int ring_start(struct source *source)
 	struct packet_ring *ring = source->state;
 	const struct packet_mreq promiscuous = { .mr_ifindex = ring->interface.index,
 						 .mr_type = PACKET_MR_PROMISC };
+	int ret = pace_start(source, ring->wanted_start_utc_ns);
 
+	if (ret < 0)
+		return ret;
 	if (ring->interface.is_promiscuous && setsockopt(ring->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP,
 							 &promiscuous, sizeof(promiscuous)) < 0)
 		return source_fail(source, errno, "it can't be made promiscuous: %s", strerror(errno));

@@ -34,8 +34,7 @@
 #define AGAIN 1           /* besides what source_read() returns: look again */
 #define TURN_PACKETS 4096 /* that may be of no interest, until the clock is looked at */
 #define RETIRE_MS 20      /* a block that isn't full is handed out after this time */
-#define LAST_NS \
-	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
+#define LAST_NS (INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define HOLD_NS \
 	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
@@ -53,6 +52,7 @@ struct live {
 	struct datagrams_config datagrams_config;
 	struct payloads *payloads;
 	uint64_t buffer_bytes, snap_bytes; /* asked for */
+	int64_t wanted_start_utc_ns;
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
 	int64_t started_ns; /* it is over soon behind this, also when the clock is stepped back meanwhile */
 	int64_t came_ns; /* when something came last */
@@ -216,6 +216,7 @@ static int live_open(struct source *source, const struct source_config *config)
 	if (packet_finder_create(&live->finder, &live->finder_config) < 0 ||
 	    payloads_create(&live->payloads, &live->datagrams_config) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
+	live->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
 	source->frame_bytes = live->datagrams_config.frame_bytes;
 	source->has_packets = true;
@@ -259,7 +260,10 @@ static void tell_buffer(struct source *source, const struct live *live)
 static int live_start(struct source *source)
 {
 	struct live *live = source->state;
+	int ret = pace_start(source, live->wanted_start_utc_ns);
 
+	if (ret < 0)
+		return ret;
 	live->from_utc_ns = units_realtime_ns();
 	live->started_ns = units_monotonic_ns();
 	if (pcap_setfilter(live->pcap, &live->program) < 0)

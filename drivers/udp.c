@@ -54,6 +54,7 @@ struct udp {
 	struct datagrams *datagrams;
 	uint64_t rcvbuf_bytes;
 	uint64_t granted_bytes;
+	int64_t wanted_start_utc_ns;
 	struct udp_socket sockets[UDP_PORT_MAX];
 	unsigned socket_count;
 	unsigned turn;          /* the socket that was read last */
@@ -173,6 +174,7 @@ static int udp_open(struct source *source, const struct source_config *config)
 	judge_rcvbuf(source, udp);
 	atomic_store_explicit(&source->stats.packets.buffer_bytes, udp->granted_bytes,
 			      memory_order_relaxed);
+	udp->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
 	source->frame_bytes = udp->config.frame_bytes;
 	source->has_packets = true;
@@ -196,10 +198,12 @@ static void udp_close(struct source *source)
 static int udp_start(struct source *source)
 {
 	struct udp *udp = source->state;
+	int ret = pace_start(source, udp->wanted_start_utc_ns);
 
+	if (ret)
+		return ret;
 	for (unsigned i = 0; i < udp->socket_count; i++) {
-		int ret = udp_socket_let_in(udp->sockets[i].fd);
-
+		ret = udp_socket_let_in(udp->sockets[i].fd);
 		if (ret)
 			return source_fail(source, -ret, "cannot let datagrams in: %s", strerror(-ret));
 		/* what was not let in is counted there, too */

@@ -24,6 +24,7 @@
 
 #include "drivers/fake.h"
 #include "drivers/node.h"
+#include "drivers/pace.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
 
@@ -156,7 +157,7 @@ static int xdma_start(struct source *source)
 {
 	struct xdma *xdma = source->state;
 
-	return dev_begin(source, xdma->wanted_start_utc_ns);
+	return pace_start(source, xdma->wanted_start_utc_ns);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

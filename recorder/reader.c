@@ -41,7 +41,7 @@ struct reader {
 	int64_t first_data_ns; /* 0 = nothing came yet */
 	int64_t checked_ns;    /* when bytes were compared with the clock last */
 	bool has_told_rate, has_told_fast;
-	uint32_t given_count;  /* of the ring's blocks, those that the source has whose memory they are */
+	uint32_t given_count; /* of the ring's blocks, those that the source has whose memory they are */
 	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
 };
 
@@ -671,8 +671,9 @@ static int64_t next_block_turn(const struct reader *r, int64_t turn_ns, int64_t 
 	const struct layout_plan *plan = &r->session->plan;
 	int64_t soon = now + TURN_NS / 50;
 
-	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ? soon :
-											       turn_ns;
+	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ?
+		       soon :
+		       turn_ns;
 }
 
 /* Without a block nothing can come: that is the disk's silence, not the source's. */
@@ -681,7 +682,8 @@ static void excuse_silence(const struct reader *r)
 	struct session *session = r->session;
 
 	if (session->plan.is_borrowed && r->given_count == 0)
-		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(), memory_order_relaxed);
+		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(),
+				      memory_order_relaxed);
 }
 
 /* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
@@ -704,6 +706,8 @@ static bool take_block(struct reader *r, int64_t turn_ns)
 	if (n <= 0)
 		return !end_of_source(r, n, &mark);
 	note_packets(r, &mark); /* of nothing else it knows that it is missing */
+	if (mark.lost_packets && session->config.on_overflow == OVERFLOW_STOP)
+		session_stop(session, STOP_OVERFLOW);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	note_data(r, units_monotonic_ns());
 	note_words(r);
@@ -766,10 +770,12 @@ static bool may_take_more(struct reader *r)
 	return false;
 }
 
-/* What a source that lends its memory had when it was stopped. */
+/* What a source that lends its memory had when it was stopped; it had come when the ring was full, too. */
 static void take_rest(struct reader *r)
 {
-	bool is_going = has_leftover(r->session);
+	bool is_going = has_leftover(r->session) ||
+			atomic_load_explicit(&r->session->stop_reason, memory_order_acquire) ==
+				STOP_OVERFLOW;
 
 	while (is_going && may_take_more(r))
 		if (has_room(r))

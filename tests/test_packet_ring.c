@@ -357,10 +357,9 @@ int main(void)
 			a_block_is_handed_out_once_though_later_ones_came_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_finds_no_room_is_told_to_the_packet, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(what_is_dropped_is_counted_while_nothing_comes, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_is_longer_than_a_block_is_cut, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_dropped_is_counted_while_nothing_comes,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_longer_than_a_block_is_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(silence_is_not_an_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_has_no_packets_is_refused, set_up, tear_down),
 	};

@@ -387,6 +387,39 @@ static void a_port_in_use_is_refused(void **state)
 	source_close(second);
 }
 
+/* Whatever comes over a network begins when it was wanted. */
+static void a_wanted_start_is_waited_for(void **state)
+{
+	static const struct {
+		const char *name;
+		bool wants_packets;
+	} sources[] = { { "udp:127.0.0.1:", false },
+			{ "pcap:lo,port=", false },
+			{ "pcap:lo,filter=port ", true } };
+
+	(void)state;
+	port = free_port();
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		struct source_config config = { .wants_packets = sources[i].wants_packets };
+		char name[64];
+		int ret;
+
+		snprintf(name, sizeof(name), "%s%u", sources[i].name, port);
+		config.start_utc_ns = units_realtime_ns() + UNITS_NS_PER_S / 2;
+		ret = source_open(&source, name, &config);
+		if (ret == -EACCES || ret == -EPERM)
+			print_message("%s needs CAP_NET_RAW\n", name);
+		else
+			assert_int_equal(source_start(source), 0);
+		if (ret == 0) {
+			assert_true(units_realtime_ns() >= config.start_utc_ns);
+			assert_int_equal(source->start_utc_ns, config.start_utc_ns);
+		}
+		source_close(source);
+		source = NULL;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +433,7 @@ int main(void)
 		cmocka_unit_test_teardown(drops_of_the_kernel_are_told_at_the_end_as_well, close_all),
 		cmocka_unit_test_teardown(an_interrupted_read_still_gives_what_is_there, close_all),
 		cmocka_unit_test_teardown(a_small_buffer_is_told_with_what_to_do, close_all),
+		cmocka_unit_test(a_wanted_start_is_waited_for),
 		cmocka_unit_test(names_that_make_no_sense_are_refused),
 		cmocka_unit_test_teardown(a_port_in_use_is_refused, close_all),
 	};

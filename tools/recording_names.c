@@ -72,7 +72,8 @@ static int prepare_listing(struct listing *listing, struct recording *recording,
 	listing->is_mark6 =
 		recording->history && strcmp(history_layout(recording->history), "mark6") == 0;
 	snprintf(listing->single[0], sizeof(listing->single[0]), "%.*s.raw", NAME_MAX, name);
-	snprintf(listing->single[1], sizeof(listing->single[1]), "%.*s" LAYOUT_PCAP_SUFFIX, NAME_MAX, name);
+	snprintf(listing->single[1], sizeof(listing->single[1]), "%.*s" LAYOUT_PCAP_SUFFIX,
+		 NAME_MAX, name);
 	snprintf(parity_name, sizeof(parity_name), "%.*s" LAYOUT_PARITY_SUFFIX, NAME_MAX, name);
 	listing->has_template = text && strcmp(name, recording->name) == 0 &&
 				sequence_parse(&listing->from_template, text) == 0;
@@ -555,10 +556,9 @@ int recording_read_names(struct recording *recording)
 	recording->has_own_segments = true;
 	if (ret == 0)
 		ret = scan_places(&listing, visit_found);
-	if (ret == 0 &&
-	    listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] + listing.has_form[FORM_PCAP] +
-			    listing.has_form[FORM_SINGLE] >
-		    1)
+	if (ret == 0 && listing.has_form[FORM_VBS] + listing.has_form[FORM_RAW] +
+					listing.has_form[FORM_PCAP] + listing.has_form[FORM_SINGLE] >
+				1)
 		ret = recording_fail(
 			recording, -EBADMSG,
 			"several recordings are called %s: of the files %s/%s.NNNNNNNN, %s.NNNNNN, %s.raw, %s.NNNNNN" LAYOUT_PCAP_SUFFIX

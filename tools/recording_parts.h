@@ -25,10 +25,10 @@
 
 /* A file that pieces lie in. */
 struct data_file {
-	char *name;     /* relative to its place, as found; as wanted while it isn't found */
-	int place;      /* -1: not found */
-	int fd;         /* -1: not open now */
-	uint64_t bytes; /* its length when it was found */
+	char *name;          /* relative to its place, as found; as wanted while it isn't found */
+	int place;           /* -1: not found */
+	int fd;              /* -1: not open now */
+	uint64_t bytes;      /* its length when it was found */
 	uint64_t head_bytes; /* without a journal: in front of its data */
 	dev_t device;
 	ino_t inode;

@@ -38,7 +38,7 @@ struct program {
 	const struct recording_info *info;
 	struct findings *findings;
 	struct check_result result;
-	bool is_plain;  /* a file of no recording */
+	bool is_plain;                     /* a file of no recording */
 	struct check_format_report format; /* of the data */
 	bool is_running;
 	bool is_shown; /* a progress line, on a terminal */

@@ -96,6 +96,19 @@ back 0 "$disk/$name.pcapng"
 is source.capture.packets $((5000 - lost))
 is written_bytes $(((5000 - lost) * 5008))
 
+# the same where that is the end: what was in the ring is there
+listen pcap:cable,filter=udp --layout pcap --ring 1Mi --block 64Ki --on-overflow stop
+child=$(child_of $recorder)
+kill -STOP "$child"
+send -f 5008 -c 5000 "$m5b" 192.0.2.1 $port
+kill -CONT "$child"
+ends 2
+is reason overflow
+received=$(value source.packets.received)
+back 0 "$disk/$name.pcapng"
+is source.capture.packets "$received"
+[ "$received" -ge 150 ] || rig_fail "of what was in the ring only $received packets are there"
+
 # ---- limits
 
 for limit in '-d 1' '-n 1M'; do
