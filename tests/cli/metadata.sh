@@ -224,7 +224,9 @@ refused '--sigmf: there are no files' --sigmf -o null: --live none
 refused '--sigmf: a file .sigmf-data' --sigmf --template x.sigmf-data "${one[@]}"
 refused '--vbs-cfg: it belongs' --vbs-cfg "${one[@]}"
 refused '--vbs-cfg: it tells' --vbs-cfg --layout vbs "${one[@]}"
-refused 'expected FORMAT' --sigmf --sample-format i8 "${one[@]}"
+refused 'expected FORMAT, such as ci8' --sigmf --sample-format i8 "${one[@]}"
+refused "depth '0': out of range; expected N, a whole number" --depth 0 "${one[@]}"
+refused 'what to record from is missing behind udp:' -s udp: "${one[@]}"
 echo 'UTC_START 2026-11-30-08:15:00' >"$keys"
 record 78 -s sim: -n 1M --name no "${one[@]}" --dada-header="$keys"
 said 'line 1: the recorder itself'
