@@ -544,7 +544,8 @@ static const struct option_row rows[] = {
 	{ "packet-format", KEY_PACKET_FORMAT, "vdif|mark5b|unknown",
 	  "layout mark6: what the stream's packets are (default vdif)", set_packet_format, false },
 	{ "packet-size", KEY_PACKET_SIZE, "BYTES",
-	  "layout mark6, and --vbs-cfg: bytes of a packet; default the source's frame", set_packet_size, false },
+	  "layout mark6, and --vbs-cfg: bytes of a packet; default the source's frame",
+	  set_packet_size, false },
 	{ "stripe", KEY_STRIPE, "any|round",
 	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
 	{ "unit", KEY_UNIT, "SIZE",
@@ -652,8 +653,8 @@ static int set_row(struct options *options, const struct option_row *row, const 
 	if (ret == 0)
 		return 0;
 	snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s%s", row->name, value,
-		 ret == -ERANGE ? "out of range" : "not understood", row->arg ? row->arg : "yes or no",
-		 row->arg ? describe(row->arg) : "");
+		 ret == -ERANGE ? "out of range" : "not understood",
+		 row->arg ? row->arg : "yes or no", row->arg ? describe(row->arg) : "");
 	return EX_USAGE;
 }
 
