@@ -176,31 +176,6 @@ static size_t allowed_bytes(struct savefile *file)
 	return there < file->record_left ? there : file->record_left;
 }
 
-/* For libpcap, which has to wait where its caller did not (savefile_wait()). */
-static ssize_t give(void *cookie, char *out, size_t size)
-{
-	struct savefile *file = cookie;
-	int ret = wait_for_bytes(file, needed_bytes(file));
-	size_t allowed;
-
-	if (ret < 0) {
-		file->is_stopped = ret == -EINTR;
-		file->read_error = -ret;
-		errno = -ret;
-		return -1;
-	}
-	allowed = allowed_bytes(file);
-	if (size > allowed)
-		size = allowed;
-	file->is_starved = size == 0;
-	memcpy(out, file->buffer + file->at, size);
-	file->at += size;
-	file->bytes += size;
-	if (!file->is_regular)
-		file->record_left -= size;
-	return (ssize_t)size;
-}
-
 /* ---- is a whole packet there? -------------------------------------------------------------------- */
 
 static bool has_packet(const struct savefile *file, size_t at)
@@ -253,6 +228,42 @@ int savefile_wait(struct savefile *file, int64_t deadline_ns)
 }
 
 /* ---- libpcap ------------------------------------------------------------------------------------- */
+
+/*
+ * Blocks that hold no packet may come for ever, and libpcap reads them all in one call. What is whole in a pipe it
+ * gets all the same.
+ */
+static bool is_to_stop(const struct savefile *file)
+{
+	/* relaxed: nothing travels with the flag */
+	return atomic_load_explicit(file->is_interrupted, memory_order_relaxed) &&
+	       (file->is_regular || (file->record_left == 0 && !is_packet_there(file)));
+}
+
+/* For libpcap, which has to wait where its caller did not (savefile_wait()). */
+static ssize_t give(void *cookie, char *out, size_t size)
+{
+	struct savefile *file = cookie;
+	int ret = is_to_stop(file) ? -EINTR : wait_for_bytes(file, needed_bytes(file));
+	size_t allowed;
+
+	if (ret < 0) {
+		file->is_stopped = ret == -EINTR;
+		file->read_error = -ret;
+		errno = -ret;
+		return -1;
+	}
+	allowed = allowed_bytes(file);
+	if (size > allowed)
+		size = allowed;
+	file->is_starved = size == 0;
+	memcpy(out, file->buffer + file->at, size);
+	file->at += size;
+	file->bytes += size;
+	if (!file->is_regular)
+		file->record_left -= size;
+	return (ssize_t)size;
+}
 
 int savefile_create(struct savefile **out, int fd, const _Atomic bool *is_interrupted)
 {

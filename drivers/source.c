@@ -145,7 +145,7 @@ static int split_name(struct source *source, const char *rest)
 	if (source->ops->takes_path) {
 		rest = copy_item(rest, source->path, size, &length);
 		if (!length)
-			return source_fail(source, EINVAL, "a path is missing behind %s",
+			return source_fail(source, EINVAL, "what to record from is missing behind %s",
 					   source->ops->prefix);
 	}
 	strcpy(source->details, *rest == ',' ? rest + 1 : rest);

@@ -544,7 +544,8 @@ static const struct option_row rows[] = {
 	{ "packet-format", KEY_PACKET_FORMAT, "vdif|mark5b|unknown",
 	  "layout mark6: what the stream's packets are (default vdif)", set_packet_format, false },
 	{ "packet-size", KEY_PACKET_SIZE, "BYTES",
-	  "layout mark6: bytes of a packet; default the source's frame", set_packet_size, false },
+	  "layout mark6, and --vbs-cfg: bytes of a packet; default the source's frame",
+	  set_packet_size, false },
 	{ "stripe", KEY_STRIPE, "any|round",
 	  "the next free disk takes the next unit (default), or strict turn", set_stripe, false },
 	{ "unit", KEY_UNIT, "SIZE",
@@ -625,14 +626,35 @@ static const char *option_key(unsigned index, bool *is_list)
 	return rows[index].name;
 }
 
+/* What is meant by the word that stands for an option's value; "": it says so itself. */
+static const char *describe(const char *arg)
+{
+	static const char *const words[][2] = {
+		{ "SIZE", ", such as 4096, 64Ki or 1.5G" },
+		{ "BYTES", ", such as 4096, 64Ki or 1.5G" },
+		{ "TIME", ", such as 90, 30s, 10m or 1h30m" },
+		{ "RATE", ", such as 512 (Mbit/s), 1.6G or 64MB/s" },
+		{ "HZ", ", such as 1420.4M" },
+		{ "UTC", ", such as 2026-11-30T08:15:00Z" },
+		{ "FORMAT", ", such as ci8, ri16_le, cf32_be, or raw" },
+		{ "N", ", a whole number from 1 on" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(arg, words[i][0]) == 0)
+			return words[i][1];
+	return "";
+}
+
 static int set_row(struct options *options, const struct option_row *row, const char *value, char *error)
 {
 	int ret = row->set(options, value);
 
 	if (ret == 0)
 		return 0;
-	snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s", row->name, value,
-		 ret == -ERANGE ? "too large" : "not understood", row->arg ? row->arg : "yes or no");
+	snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s%s", row->name, value,
+		 ret == -ERANGE ? "out of range" : "not understood",
+		 row->arg ? row->arg : "yes or no", row->arg ? describe(row->arg) : "");
 	return EX_USAGE;
 }
 

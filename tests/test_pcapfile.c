@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_pcapfile.c - captures of every kind, in any pieces, at any pace; what is lost is told where it was */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -550,6 +552,55 @@ static void an_interrupt_ends_the_wait_for_a_header(void **state)
 	close(ends[1]);
 }
 
+struct pouring {
+	struct source *source;
+	int fd;
+	size_t header_len;
+};
+
+/* Blocks again and again, the reader being interrupted behind the first ones: until he has gone, or there were many. */
+static void *pour_blocks(void *arg)
+{
+	const struct pouring *pouring = arg;
+
+	for (int i = 0; i < 300; i++) {
+		if (write(pouring->fd, capture.bytes + pouring->header_len,
+			  capture.len - pouring->header_len) < 0)
+			break;
+		source_interrupt(pouring->source);
+	}
+	close(pouring->fd);
+	return NULL;
+}
+
+static void an_interrupt_ends_blocks_without_a_packet(void **state)
+{
+	struct pouring pouring;
+	struct source_mark mark;
+	pthread_t thread;
+	int ends[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	begin_capture(NG, false);
+	pouring.header_len = capture.len;
+	while (capture.len + 12 <= sizeof(capture.bytes)) {
+		put32(0xbad);
+		put32(12);
+		put32(12);
+	}
+	assert_int_equal(pipe(ends), 0);
+	become_stdin(ends);
+	write_all(ends[1], 0, pouring.header_len);
+	pouring.source = open_pipe();
+	pouring.fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, pour_blocks, &pouring), 0);
+	assert_int_equal(source_read(pouring.source, got, 100, INT64_MAX, &mark), SOURCE_NOT_YET);
+	close(STDIN_FILENO);
+	pthread_join(thread, NULL);
+	source_close(pouring.source);
+}
+
 static int keep_stdin(void **state)
 {
 	(void)state;
@@ -595,6 +646,7 @@ int main(void)
 		STDIN_TEST(a_pipe_may_stand_still_anywhere),
 		STDIN_TEST(a_pipe_that_ends_in_a_packet_is_cut),
 		STDIN_TEST(an_interrupt_ends_the_wait_for_a_header),
+		STDIN_TEST(an_interrupt_ends_blocks_without_a_packet),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -16,6 +16,7 @@
 
 #include "recorder/journal.h"
 #include "recorder/layout.h"
+#include "recorder/metadata.h"
 #include "tools/array.h"
 #include "tools/busy.h"
 #include "tools/journals.h"
@@ -547,6 +548,50 @@ static int collect_blocks(struct recovery *recovery)
 	return ret;
 }
 
+struct folder {
+	struct recovery *recovery;
+	const char *path; /* of the target */
+	const char *name; /* below it; "": the target itself */
+};
+
+/* Metadata that were being written are no pieces of the recording: no listing of those has them. */
+static int visit_metadata(void *context, const char *name)
+{
+	const struct folder *folder = context;
+	const char *suffix = folder->name[0] ? METADATA_CFG_SUFFIX JOURNAL_PART_SUFFIX :
+					       SIGMF_META_SUFFIX JOURNAL_PART_SUFFIX;
+	size_t len = strlen(name), suffix_len = strlen(suffix);
+	char file[2 * NAME_MAX + 2];
+	const struct recording_unused unused = { .target = folder->path, .file = file };
+
+	if (len < suffix_len || strcmp(name + len - suffix_len, suffix) != 0)
+		return 0;
+	snprintf(file, sizeof(file), "%.*s%s%.*s", NAME_MAX, folder->name,
+		 folder->name[0] ? "/" : "", NAME_MAX, name);
+	return is_own(folder->recovery, file) ? add_left_over(folder->recovery, &unused) : 0;
+}
+
+static int add_metadata(struct recovery *recovery)
+{
+	char second[NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)];
+	const char *const names[] = { "", recovery->info->name, second };
+	struct recording_place place;
+
+	snprintf(second, sizeof(second), "%.*s" LAYOUT_COPY_SUFFIX, NAME_MAX, recovery->info->name);
+	for (size_t i = 0; recording_place(recovery->recording, i, &place); i++) {
+		const struct place at = place_at(recovery, (int)i);
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+			struct folder folder = { recovery, at.path, names[k] };
+
+			/* what can't be listed has been told */
+			if (place_scan(&at, names[k], visit_metadata, &folder) == -ENOMEM)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 static int collect_promised(struct recovery *recovery)
 {
 	const struct recording_unused *unused;
@@ -558,7 +603,7 @@ static int collect_promised(struct recovery *recovery)
 	unused = recording_unused(recovery->recording, &count);
 	for (size_t i = 0; ret == 0 && i < count; i++)
 		ret = add_left_over(recovery, &unused[i]);
-	return ret;
+	return ret == 0 ? add_metadata(recovery) : ret;
 }
 
 static int collect(struct recovery *recovery)

@@ -206,6 +206,26 @@ record 73 -s sim: -n 1M "${scan[@]}" "${one[@]}"
 said 'all its repetitions, a to Z, exist'
 afresh
 
+# ---- after a crash a recovery leaves nothing half-written, and nobody else's
+record 0 -s sim: -n 1M --name crash "${one[@]}" --sigmf
+record 0 -s sim: -n 1M --name chunks "${one[@]}" --layout vbs --packet-size 8192 --vbs-cfg
+for journal in "$RIG/a/crash.vsib.jsonl" "$RIG/a/chunks/chunks.vsib.jsonl"; do
+	sed -i '$d' "$journal"
+done
+half=("$RIG/a/crash.raw.sigmf-meta.part" "$RIG/a/chunks/chunks.cfg.part")
+others=("$RIG/a/crash.raw.sigmf-meta" "$RIG/a/crash2.raw.sigmf-meta.part" "$RIG/a/crash.cfg.part" "$RIG/a/chunks/chunks.cfg")
+touch "${half[@]}" "${others[@]}"
+for name in crash chunks; do
+	timeout 30 "$BIN/vsib-check" --recover "$RIG/a/$name" 2>"$words" || rig_fail "$name: $(cat "$words")"
+done
+for f in "${half[@]}"; do
+	[ ! -e "$f" ] || rig_fail "a recovery left $f"
+done
+for f in "${others[@]}"; do
+	[ -e "$f" ] || rig_fail "a recovery removed $f"
+done
+afresh
+
 # ---- refused, with the reason
 refused() {
 	local why=$1
@@ -224,7 +244,9 @@ refused '--sigmf: there are no files' --sigmf -o null: --live none
 refused '--sigmf: a file .sigmf-data' --sigmf --template x.sigmf-data "${one[@]}"
 refused '--vbs-cfg: it belongs' --vbs-cfg "${one[@]}"
 refused '--vbs-cfg: it tells' --vbs-cfg --layout vbs "${one[@]}"
-refused 'expected FORMAT' --sigmf --sample-format i8 "${one[@]}"
+refused 'expected FORMAT, such as ci8' --sigmf --sample-format i8 "${one[@]}"
+refused "depth '0': out of range; expected N, a whole number" --depth 0 "${one[@]}"
+refused 'what to record from is missing behind udp:' -s udp: "${one[@]}"
 echo 'UTC_START 2026-11-30-08:15:00' >"$keys"
 record 78 -s sim: -n 1M --name no "${one[@]}" --dada-header="$keys"
 said 'line 1: the recorder itself'
