@@ -36,7 +36,8 @@
 
 #define RETIRE_MS 100
 #define FRAME_BYTES 2048 /* only has to divide a block: with V3 packets lie one behind the other */
-#define LAST_NS (INT64_C(3) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
+#define LAST_NS \
+	(INT64_C(3) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define MOMENT_NS INT64_C(1000000)
 #define WRITE_ALIGN ((size_t)4096)
 #define VLAN_BYTES 4

@@ -34,7 +34,8 @@
 #define AGAIN 1           /* besides what source_read() returns: look again */
 #define TURN_PACKETS 4096 /* that may be of no interest, until the clock is looked at */
 #define RETIRE_MS 20      /* a block that isn't full is handed out after this time */
-#define LAST_NS (INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
+#define LAST_NS \
+	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 #define HOLD_NS \
 	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)

@@ -339,7 +339,9 @@ static int borrow_memory(struct session *session, struct refusal *refusal)
 {
 	const struct layout_plan *plan = &session->plan;
 	uint32_t share = plan->block_count / LENT_SHARE;
-	uint32_t count = plan->is_borrowed ? plan->block_count : share > LENT_LEAST ? share : LENT_LEAST;
+	uint32_t count = plan->is_borrowed  ? plan->block_count :
+			 share > LENT_LEAST ? share :
+					      LENT_LEAST;
 	int ret = source_lend(session->source, plan->block_bytes, count, &session->lent);
 
 	if (ret < 0)

@@ -198,7 +198,7 @@ struct session {
 	struct memory memory;
 	struct ring *ring;
 	void *scrap; /* reader: one block, for an overflow's bytes, and for those read that are to go behind fill */
-	void *lent;  /* the blocks of a source that fills its own; NULL = it doesn't */
+	void *lent;              /* the blocks of a source that fills its own; NULL = it doesn't */
 	struct journal *journal; /* NULL = none is kept */
 	struct metadata *metadata; /* NULL = none is asked for */
 	struct account account;

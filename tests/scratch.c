@@ -56,7 +56,7 @@ static void end_by_signal(int number)
 
 	signal(number, SIG_DFL);
 	if (test == owner && _Fork() == 0) { /* NOLINT(bugprone-signal-handler): it is made for that */
-		signal(number, SIG_IGN); /* it goes to the whole group */
+		signal(number, SIG_IGN);     /* it goes to the whole group */
 		remove_behind(test);
 	}
 	raise(number); /* blocked until we return */

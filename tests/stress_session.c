@@ -73,7 +73,8 @@ static void choose_shape(struct kit *kit)
 		config->ring_bytes += config->block_bytes;
 	if ((config->layout == LAYOUT_RAW || config->layout == LAYOUT_PCAP) &&
 	    (config->stripe == STRIPE_ANY || is_one_in(2)))
-		config->file_bytes = config->block_bytes + chance(20 * chunk_blocks * config->block_bytes);
+		config->file_bytes =
+			config->block_bytes + chance(20 * chunk_blocks * config->block_bytes);
 	if (config->layout == LAYOUT_RAW && config->stripe == STRIPE_ROUND && is_one_in(2))
 		config->unit_bytes = 1000 + chance(2 * config->block_bytes);
 	config->use_direct = !is_one_in(4);

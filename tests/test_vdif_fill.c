@@ -33,7 +33,10 @@ static int tear_down(void **state)
 static void make_header(unsigned char *header, uint32_t second, uint32_t frame)
 {
 	const uint32_t words[VDIF_HEADER_BYTES / 4] = {
-		second, UINT32_C(40) << 24 | frame, FRAME_BYTES / 8, UINT32_C(1) << 26 | 3 << 16 | 0x4566,
+		second,
+		UINT32_C(40) << 24 | frame,
+		FRAME_BYTES / 8,
+		UINT32_C(1) << 26 | 3 << 16 | 0x4566,
 	};
 
 	memcpy(header, words, sizeof(words));
@@ -66,9 +69,8 @@ static void frames_before_one_are_counted_back(void **state)
 {
 	static const struct {
 		uint32_t frame, count, second, first;
-	} cases[] = { { 5, 3, 100, 2 },  { 5, 5, 100, 0 },  { 5, 6, 99, 9 },
-		      { 0, 1, 99, 9 },   { 0, 10, 99, 0 },  { 0, 11, 98, 9 },
-		      { 9, 19, 99, 0 },  { 3, 14, 98, 9 } };
+	} cases[] = { { 5, 3, 100, 2 }, { 5, 5, 100, 0 }, { 5, 6, 99, 9 },  { 0, 1, 99, 9 },
+		      { 0, 10, 99, 0 }, { 0, 11, 98, 9 }, { 9, 19, 99, 0 }, { 3, 14, 98, 9 } };
 	unsigned char header[VDIF_HEADER_BYTES];
 
 	(void)state;
