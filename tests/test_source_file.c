@@ -146,8 +146,8 @@ static void an_unknown_name_is_answered_with_the_known_ones(void **state)
 	refuse("/dev/vsib", EINVAL, "one of sim:");
 	refuse("-x", EINVAL, "one of sim:");
 	refuse("", EINVAL, "one of sim:");
-	refuse("file:", EINVAL, "path is missing");
-	refuse("file:,a=b", EINVAL, "path is missing");
+	refuse("file:", EINVAL, "is missing behind");
+	refuse("file:,a=b", EINVAL, "is missing behind");
 	refuse("file:/etc/passwd,speed=1", EINVAL, "unknown detail \"speed\"; file: knows none");
 	refuse("-,speed=1", EINVAL, "unknown detail \"speed\"");
 	for (const struct source_ops *const *ops = source_table(); *ops; ops++) {

@@ -353,7 +353,7 @@ static void expect_refused(const char *name, int error, const char *words)
 static void names_that_make_no_sense_are_refused(void **state)
 {
 	(void)state;
-	expect_refused("udp:", EINVAL, "path is missing");
+	expect_refused("udp:", EINVAL, "is missing behind");
 	expect_refused("udp:5000", EINVAL, "port is missing");
 	expect_refused("udp::0", EINVAL, "is no port");
 	expect_refused("udp::65536", EINVAL, "is no port");
