@@ -67,6 +67,18 @@ static void *pour_all(void *arg)
 	return NULL;
 }
 
+/* What the source has to say is of the recording, and not of a pipe that nobody knows. */
+static int rename_source(const struct check_packets *packets)
+{
+	char *name = strdup(recording_info(packets->recording)->name);
+
+	if (!name)
+		return -ENOMEM;
+	free(packets->source->name);
+	packets->source->name = name;
+	return 0;
+}
+
 static int start(struct check_packets *packets)
 {
 	char name[NAME_LEN];
@@ -81,6 +93,8 @@ static int start(struct check_packets *packets)
 	/* it has its own: when that is closed, the thread ends */
 	close(packets->out);
 	packets->out = -1;
+	if (ret == 0)
+		ret = rename_source(packets);
 	return ret ? ret : source_start(packets->source);
 }
 

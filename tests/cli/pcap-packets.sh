@@ -79,6 +79,18 @@ done
 [ $files -ge 4 ] && [ "$(stat -c %s "$disk/$name".*.pcapng "$RIG/a/$name".*.pcapng | sort -n | tail -n 1)" -le $((1 << 20)) ] ||
 	rig_fail "$files files; none should be longer than 1 MiB"
 
+# what is damaged is said of the recording
+last=0 # of the files, by number
+for file in "$disk/$name".*.pcapng "$RIG/a/$name".*.pcapng; do
+	number=${file%.pcapng} number=$((10#${number##*.}))
+	[ $number -le $last ] || last=$number damaged=$file
+done
+printf 'lost' | dd of="$damaged" bs=1 seek=4 conv=notrunc status=none # the length of its first block
+status=0
+timeout 30 "$BIN/vsib-check" $name "$disk" "$RIG/a" 2>"$words" || status=$?
+ended 1 $status vsib-check $name
+said "^vsib-check: $name: the file cannot be read any further than packet"
+
 # ---- a ring that is full
 
 listen pcap:cable,filter=udp --layout pcap --ring 1Mi --block 64Ki
