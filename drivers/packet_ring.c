@@ -247,6 +247,17 @@ static void put_vlan_tag(struct place *place, const struct tpacket3_hdr *head)
 	place->packet.wire_bytes += VLAN_BYTES;
 }
 
+/* The room that was reserved is for a header of 14 bytes: one of another length is moved to where it may begin. */
+static void align(struct place *place)
+{
+	size_t rest = (uintptr_t)place->data % PCAPNG_ALIGN;
+
+	if (rest == 0)
+		return;
+	memmove(place->data - rest, place->data, place->packet.captured_bytes);
+	place->data -= rest;
+}
+
 /* Return: how far it is to the next one. */
 static uint32_t read_place(struct packet_ring *ring, char *frame, struct place *place)
 {
@@ -263,6 +274,7 @@ static uint32_t read_place(struct packet_ring *ring, char *frame, struct place *
 	if (ring->link_type == DLT_EN10MB && (head->tp_status & TP_STATUS_VLAN_VALID) &&
 	    head->tp_snaplen >= ADDRESSES_BYTES)
 		put_vlan_tag(place, head);
+	align(place);
 	return step;
 }
 

@@ -72,6 +72,10 @@ static int check_fill(const struct session *session, struct refusal *refusal)
 {
 	const struct source *source = session->source;
 
+	if (session->config.fill != FILL_NONE && session->config.layout == LAYOUT_PCAP)
+		return session_refuse(
+			refusal, EX_USAGE, -EINVAL,
+			"--fill: layout pcap keeps the packets that came, and has no place for others");
 	if (session->config.fill != FILL_VDIF_INVALID || source->gives_vdif_fill)
 		return 0;
 	return session_refuse(

@@ -157,3 +157,4 @@ refused 66 'no such interface' -s pcap:nonesuch0
 refused 64 'no --stripe round' -s pcap:lo -o "$RIG/a" --file-size 1Mi --stripe round
 refused 64 'sigmf: the files of layout pcap are savefiles' -s pcap:lo --sigmf
 refused 64 'dada-header: the files of layout pcap are savefiles' -s pcap:lo --dada-header
+refused 64 'no place for others' -s pcap:lo --fill pattern
