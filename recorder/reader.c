@@ -4,46 +4,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "drivers/bytes.h"
 #include "drivers/units.h"
-#include "recorder/lanes.h"
+#include "recorder/reader_parts.h"
 #include "recorder/room.h"
-#include "recorder/state.h"
 
-#define TURN_NS \
-	INT64_C(100000000) /* the reader looks round at least this often: limits, stop, silence */
-#define DEVICE_NS \
-	INT64_C(3000000000) /* to take what a device still holds after its stop; of packets: until the next ones */
 #define NEAR_BYTES (UINT64_C(8) << 20) /* stays in a core's share of the last cache */
 #define NEAR_BLOCKS 4 /* at least: being written, and ready behind them, whatever their size */
 #define NEAR_NS INT64_C(100000000)
 #define SUM_PIECE ((size_t)256 << 10)
 #define GRACE_NS INT64_C(250000000) /* a source we pace may deliver what was due by the deadline */
-#define FILL_SHARE 4 /* of the ring: so much of it stays free of fill, for what comes meanwhile */
-#define FILL_RUNS 2  /* may begin before what was read in front of the fill has its block */
-
-struct reader {
-	struct session *session;
-	struct lanes *lanes;
-	uint64_t position;      /* in the stream: of the next byte */
-	int64_t deadline_ns;    /* -d; INT64_MAX = none */
-	uint64_t limit_bytes;   /* -n, or -d at the rate of a source we pace; UINT64_MAX = none */
-	bool is_limit_duration; /* limit_bytes stands for -d */
-	bool is_overflowing;    /* since overflow_from, nothing fits into the ring */
-	uint64_t overflow_from;
-	uint64_t overflow_bytes;
-	int64_t overflow_ns;
-	int64_t last_fill_ns; /* end of the last full block */
-	bool is_silent;
-	int64_t first_data_ns; /* 0 = nothing came yet */
-	int64_t checked_ns;    /* when bytes were compared with the clock last */
-	bool has_told_rate, has_told_fast;
-	uint32_t given_count; /* of the ring's blocks, those that the source has whose memory they are */
-	int64_t near_until_ns; /* the source is faster than the disk: until then we keep near it */
-};
 
 /* ---- calls that may never return ---- */
 
@@ -52,7 +23,7 @@ struct reader {
  * for us, and when the call does return one day we must not touch anything any more: the thread
  * ends on the spot. It holds no lock there.
  */
-static void into_device(struct session *session)
+void reader_into_device(struct session *session)
 {
 	int grip = GRIP_READER;
 
@@ -62,7 +33,7 @@ static void into_device(struct session *session)
 		pthread_exit(NULL);
 }
 
-static void out_of_device(struct session *session)
+void reader_out_of_device(struct session *session)
 {
 	int grip = GRIP_DEVICE;
 
@@ -76,9 +47,9 @@ static ssize_t read_device(struct session *session, void *data, size_t len, int6
 {
 	ssize_t n;
 
-	into_device(session);
+	reader_into_device(session);
 	n = source_read(session->source, data, len, deadline_ns, mark);
-	out_of_device(session);
+	reader_out_of_device(session);
 	return n;
 }
 
@@ -121,7 +92,7 @@ static bool is_room_left(const struct reader *r)
 }
 
 /* False when the stream is to end now; says why to the session. */
-static bool may_go_on(struct reader *r)
+bool reader_may_go_on(struct reader *r)
 {
 	struct session *session = r->session;
 
@@ -143,7 +114,7 @@ static bool may_go_on(struct reader *r)
 	return true;
 }
 
-static size_t within_limit(const struct reader *r, size_t len)
+size_t reader_within_limit(const struct reader *r, size_t len)
 {
 	uint64_t left = r->limit_bytes > r->position ? r->limit_bytes - r->position : 0;
 
@@ -153,34 +124,18 @@ static size_t within_limit(const struct reader *r, size_t len)
 /* What is summed up is read in pieces that are still in the cache then. */
 static size_t read_length(const struct reader *r, size_t room)
 {
-	return within_limit(r, r->session->has_sums && room > SUM_PIECE ? SUM_PIECE : room);
+	return reader_within_limit(r, r->session->has_sums && room > SUM_PIECE ? SUM_PIECE : room);
 }
 
-static int64_t next_turn(const struct reader *r, int64_t now)
+int64_t reader_next_turn(const struct reader *r, int64_t now)
 {
-	return r->deadline_ns < now + TURN_NS ? r->deadline_ns : now + TURN_NS;
-}
-
-/* The time @bytes behind one that is told, as well as the rate tells. */
-static int64_t later(const struct reader *r, int64_t utc_ns, uint64_t bytes)
-{
-	uint64_t rate_bps = r->session->source->rate_bps;
-
-	return rate_bps ? utc_ns + units_time_for(bytes, rate_bps) : utc_ns;
-}
-
-static int64_t earlier(const struct reader *r, int64_t utc_ns, uint64_t bytes)
-{
-	uint64_t rate_bps = r->session->source->rate_bps;
-	int64_t ns = rate_bps ? units_time_for(bytes, rate_bps) : 0;
-
-	return ns < utc_ns ? utc_ns - ns : utc_ns;
+	return r->deadline_ns < now + READER_TURN_NS ? r->deadline_ns : now + READER_TURN_NS;
 }
 
 /* ---- what the source says ---- */
 
 /* What has no place in the stream: what the source threw away, and packets of unknown length. */
-static void note_packets(struct reader *r, const struct source_mark *mark)
+void reader_note_packets(struct reader *r, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
@@ -206,7 +161,7 @@ static void note_silence(struct reader *r, int64_t now)
 		      session->source->name, (double)since / 1e9);
 }
 
-static void note_data(struct reader *r, int64_t now)
+void reader_note_data(struct reader *r, int64_t now)
 {
 	struct session *session = r->session;
 
@@ -220,7 +175,7 @@ static void note_data(struct reader *r, int64_t now)
 }
 
 /* What the source has to say in words, line by line. */
-static void note_words(struct reader *r)
+void reader_note_words(struct reader *r)
 {
 	struct session *session = r->session;
 	char words[SOURCE_ERROR_LEN], *rest = words, *line;
@@ -295,7 +250,7 @@ static void end_overflow(struct reader *r)
 }
 
 /* Bytes that were received and have no place. */
-static void note_overflow(struct reader *r, uint64_t bytes)
+void reader_note_overflow(struct reader *r, uint64_t bytes)
 {
 	struct session *session = r->session;
 
@@ -314,13 +269,13 @@ static void note_overflow(struct reader *r, uint64_t bytes)
 }
 
 /* The source can wait: so do we, until a block comes back. */
-static void wait_for_room(struct reader *r, uint32_t ticket)
+void reader_wait_for_room(struct reader *r, uint32_t ticket)
 {
 	struct session *session = r->session;
-	int64_t now = units_monotonic_ns(), until = next_turn(r, now), waited;
+	int64_t now = units_monotonic_ns(), until = reader_next_turn(r, now), waited;
 
 	/* what must be put even when the time is over */
-	ring_sleep(session->ring, RING_PRODUCER, ticket, until > now ? until : now + TURN_NS);
+	ring_sleep(session->ring, RING_PRODUCER, ticket, until > now ? until : now + READER_TURN_NS);
 	waited = units_monotonic_ns() - now;
 	/* relaxed: ours alone to write */
 	atomic_store_explicit(&session->waited_ns,
@@ -349,123 +304,14 @@ static bool is_far_ahead(const struct reader *r, int64_t now)
 	return held_bytes >= NEAR_BYTES && held_bytes >= NEAR_BLOCKS * session->plan.block_bytes;
 }
 
-/* ---- what the source lost, and fill in its place ---- */
-
-/*
- * Fill must not cost what really comes. A source that can't wait has a share of the ring for itself, and
- * what was read already must find room behind the fill, in the ring and on the disks.
- */
-static bool may_fill(const struct reader *r)
-{
-	const struct session *session = r->session;
-	uint32_t copies = session->plan.has_second ? 2 : 1;
-
-	if (session->can_drop &&
-	    ring_free_count(session->ring) <= session->plan.block_count / FILL_SHARE + FILL_RUNS)
-		return false;
-	return room_is_left(session, lanes_unput_runs(r->lanes) + FILL_RUNS * copies);
-}
-
-/*
- * Where the next piece of fill goes, and how long it may be. In a block that has been begun there is always room,
- * if what was read, @behind bytes, fits in behind it. 0: no more of it.
- */
-static size_t fill_room(struct reader *r, size_t behind, uint64_t wanted, void **to)
-{
-	for (;;) {
-		uint32_t ticket = ring_listen(r->session->ring, RING_PRODUCER);
-		bool is_new = lanes_is_between_blocks(r->lanes);
-		size_t room, len;
-
-		if (is_new && !may_fill(r))
-			return 0;
-		room = lanes_room(r->lanes, to);
-		len = wanted < room ? (size_t)wanted : room;
-		if (len > 0)
-			return is_new || len + behind <= room || may_fill(r) ? len : 0;
-		if (r->session->can_drop || !may_go_on(r))
-			return 0;
-		wait_for_room(r, ticket);
-	}
-}
-
-static void put_fill(struct reader *r, const struct source_mark *mark, void *to, size_t len,
-		     int64_t utc_ns)
+bool reader_end_of_source(struct reader *r, ssize_t result, const struct source_mark *mark)
 {
 	struct session *session = r->session;
 
-	if (session->config.fill == FILL_VDIF_INVALID)
-		source_fill(session->source, to, len);
-	else
-		bytes_put_fill(to, len, r->position);
-	/* before the bytes: no journal says that they are there, and not what they are */
-	session_gap(session, (struct gap){ .stream_offset = r->position,
-					   .bytes = len,
-					   .cause = GAP_SOURCE,
-					   .is_estimated = mark->is_estimated,
-					   .is_filled = true });
-	account_add(&session->account.filled_bytes, len);
-	lanes_filled(r->lanes, len, r->position, utc_ns);
-	r->position += len;
-}
-
-/* As much as there is room for. Return: how many bytes. */
-static uint64_t fill(struct reader *r, const struct source_mark *mark, size_t behind, int64_t utc_ns)
-{
-	uint64_t wanted = within_limit(r, mark->lost_bytes), done = 0;
-	size_t len;
-	void *to;
-
-	while (done < wanted && (len = fill_room(r, behind, wanted - done, &to)) > 0) {
-		put_fill(r, mark, to, len, later(r, utc_ns, done));
-		done += len;
-	}
-	return done;
-}
-
-/*
- * Bytes the source lost before the data just read: the stream goes on behind them.
- * @behind: so many of those data wait until the fill has its place; they are not where it goes
- */
-static void note_source_loss(struct reader *r, const struct source_mark *mark, bool is_filled,
-			     size_t behind)
-{
-	struct session *session = r->session;
-	int64_t utc_ns = mark->utc_ns ? mark->utc_ns : session_utc(session, units_monotonic_ns());
-	uint64_t from = r->position, filled = 0;
-	char words[64] = "";
-
-	if (mark->lost_bytes == 0)
-		return;
-	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
-	if (mark->is_estimated)
-		account_add(&session->account.estimated_bytes, mark->lost_bytes);
-	if (is_filled)
-		filled = fill(r, mark, behind, earlier(r, utc_ns, mark->lost_bytes));
-	session_gap(session, (struct gap){ .stream_offset = r->position,
-					   .bytes = mark->lost_bytes - filled,
-					   .cause = GAP_SOURCE,
-					   .is_estimated = mark->is_estimated });
-	if (filled)
-		snprintf(words, sizeof(words), ", %" PRIu64 " of them filled", filled);
-	session_notice(session, "the source lost %s%" PRIu64 " bytes at stream offset %" PRIu64 "%s",
-		       mark->is_estimated ? "about " : "", mark->lost_bytes, from, words);
-	r->position = from + mark->lost_bytes;
-}
-
-static bool is_to_be_filled(const struct reader *r, const struct source_mark *mark)
-{
-	return mark->lost_bytes > 0 && r->session->config.fill != FILL_NONE;
-}
-
-static bool end_of_source(struct reader *r, ssize_t result, const struct source_mark *mark)
-{
-	struct session *session = r->session;
-
-	note_packets(r, mark);
+	reader_note_packets(r, mark);
 	/* lost at the very end: nothing comes behind it */
-	note_source_loss(r, mark, is_to_be_filled(r, mark), 0);
-	note_words(r);
+	reader_note_source_loss(r, mark, reader_is_to_be_filled(r, mark), 0);
+	reader_note_words(r);
 	if (result == SOURCE_NOT_YET) {
 		note_silence(r, units_monotonic_ns());
 		return false;
@@ -475,7 +321,7 @@ static bool end_of_source(struct reader *r, ssize_t result, const struct source_
 		return true;
 	}
 	if (result == -EINTR)
-		return false; /* told to look round: may_go_on() decides */
+		return false; /* told to look round: reader_may_go_on() decides */
 	session_event(session, "source-failed", -1, "%s", session->source->error);
 	session_stop(session, STOP_SOURCE_ERROR);
 	return true;
@@ -486,28 +332,28 @@ static bool drop_some(struct reader *r)
 {
 	struct session *session = r->session;
 	struct source_mark mark;
-	size_t len = within_limit(r, session->plan.block_bytes), taken;
+	size_t len = reader_within_limit(r, session->plan.block_bytes), taken;
 	/* short turns: room may come any time, and this is no time to sleep */
-	ssize_t n =
-		read_device(session, session->scrap, len, units_monotonic_ns() + TURN_NS / 20, &mark);
+	ssize_t n = read_device(session, session->scrap, len,
+				units_monotonic_ns() + READER_TURN_NS / 20, &mark);
 
 	if (n <= 0)
-		return !end_of_source(r, n, &mark);
+		return !reader_end_of_source(r, n, &mark);
 	if (mark.lost_bytes)
 		end_overflow(r); /* two causes, two gaps */
-	note_packets(r, &mark);
-	note_source_loss(r, &mark, false, 0);
-	taken = within_limit(r, (size_t)n);
+	reader_note_packets(r, &mark);
+	reader_note_source_loss(r, &mark, false, 0);
+	taken = reader_within_limit(r, (size_t)n);
 	account_add(&session->account.received_bytes, (uint64_t)n);
 	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
-	note_overflow(r, taken);
-	note_data(r, units_monotonic_ns());
+	reader_note_overflow(r, taken);
+	reader_note_data(r, units_monotonic_ns());
 	return true;
 }
 
 /* ---- the loop ---- */
 
-static void note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
+void reader_note_fill(struct reader *r, const void *data, size_t bytes, size_t room, int64_t now)
 {
 	struct session *session = r->session;
 	/*
@@ -527,55 +373,6 @@ static void note_fill(struct reader *r, const void *data, size_t bytes, size_t r
 	r->last_fill_ns = now;
 }
 
-/*
- * The ring is full, and @left bytes wait aside: they get their place, unless their source can't wait, or the stream
- * is to end. Then a disk has @until to give a block back. False: they are lost, and counted.
- */
-static bool wait_aside(struct reader *r, size_t left, uint32_t ticket, int64_t *until)
-{
-	struct session *session = r->session;
-	int64_t now = units_monotonic_ns();
-
-	if (atomic_load_explicit(&session->is_aborting, memory_order_relaxed)) {
-		/* the stream ends before these: nobody gives blocks back any more */
-		account_add(&session->account.discarded_bytes, left);
-		return false;
-	}
-	if (*until == INT64_MAX && !may_go_on(r))
-		*until = now + DEVICE_NS;
-	if (session->can_drop || now >= *until) {
-		note_overflow(r, left);
-		return false;
-	}
-	wait_for_room(r, ticket);
-	return true;
-}
-
-/* What waits aside while fill takes its place goes behind it. There is room for it, unless the ring has very few blocks. */
-static void put_aside(struct reader *r, size_t bytes, int64_t utc_ns)
-{
-	const char *from = r->session->scrap;
-	int64_t until = INT64_MAX;
-	size_t done = 0;
-
-	while (done < bytes) {
-		uint32_t ticket = ring_listen(r->session->ring, RING_PRODUCER);
-		void *to;
-		size_t room = lanes_room(r->lanes, &to);
-		size_t len = bytes - done < room ? bytes - done : room;
-
-		if (len == 0 && !wait_aside(r, bytes - done, ticket, &until))
-			return;
-		if (len == 0)
-			continue;
-		memcpy(to, from + done, len);
-		note_fill(r, to, len, room, units_monotonic_ns());
-		lanes_filled(r->lanes, len, r->position, later(r, utc_ns, done));
-		r->position += len;
-		done += len;
-	}
-}
-
 /* One read into the ring. False when the stream is over. */
 static bool read_some(struct reader *r, void *data, size_t room)
 {
@@ -585,30 +382,30 @@ static bool read_some(struct reader *r, void *data, size_t room)
 	int64_t utc_ns;
 	size_t len = read_length(r, room), taken;
 	int64_t now = units_monotonic_ns();
-	ssize_t n = read_device(session, data, len, next_turn(r, now), &mark);
+	ssize_t n = read_device(session, data, len, reader_next_turn(r, now), &mark);
 
 	if (n <= 0)
-		return !end_of_source(r, n, &mark);
+		return !reader_end_of_source(r, n, &mark);
 	now = units_monotonic_ns();
 	utc_ns = mark.utc_ns ? mark.utc_ns : session_utc(session, now);
-	is_aside = is_to_be_filled(r, &mark);
+	is_aside = reader_is_to_be_filled(r, &mark);
 	if (is_aside)
 		memcpy(session->scrap, data, (size_t)n);
-	note_packets(r, &mark);
-	note_source_loss(r, &mark, is_aside, (size_t)n);
+	reader_note_packets(r, &mark);
+	reader_note_source_loss(r, &mark, is_aside, (size_t)n);
 	account_add(&session->account.received_bytes, (uint64_t)n);
-	taken = within_limit(r, (size_t)n);
+	taken = reader_within_limit(r, (size_t)n);
 	/* what the source lost counts as stream: the last bytes may lie behind the limit */
 	account_add(&session->account.discarded_bytes, (uint64_t)n - taken);
-	note_data(r, now);
-	note_words(r);
+	reader_note_data(r, now);
+	reader_note_words(r);
 	if (taken == 0)
 		return true;
 	if (is_aside) {
-		put_aside(r, taken, utc_ns);
+		reader_put_aside(r, taken, utc_ns);
 		return true;
 	}
-	note_fill(r, data, taken, room, now);
+	reader_note_fill(r, data, taken, room, now);
 	lanes_filled(r->lanes, taken, r->position, utc_ns);
 	r->position += taken;
 	return true;
@@ -619,7 +416,7 @@ static void read_stream(struct reader *r)
 	struct session *session = r->session;
 	bool is_going = true;
 
-	while (is_going && may_go_on(r)) {
+	while (is_going && reader_may_go_on(r)) {
 		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
 		void *data;
 		size_t room = lanes_room(r->lanes, &data);
@@ -635,114 +432,14 @@ static void read_stream(struct reader *r)
 		} else if (room == 0 && session->can_drop) {
 			is_going = drop_some(r);
 		} else {
-			wait_for_room(r, ticket);
+			reader_wait_for_room(r, ticket);
 		}
 	}
 	end_overflow(r);
 }
 
-/* ---- a source that lends its memory ---- */
-
-/* The ring's blocks are the source's: those that came back from the disks go back to it. */
-static void give_blocks(struct reader *r)
-{
-	uint32_t block;
-
-	while ((block = ring_take(r->session->ring)) != RING_NONE) {
-		source_give(r->session->source, block);
-		r->given_count++;
-	}
-}
-
-/* The ring has its own: there is one that is free. Return: that, with what was in the source's. */
-static uint32_t copy_block(struct session *session, uint32_t from, size_t bytes)
-{
-	uint32_t block = ring_take(session->ring);
-
-	memcpy(ring_data(session->ring, block),
-	       (char *)session->lent + from * session->plan.block_bytes, bytes);
-	source_give(session->source, from);
-	return block;
-}
-
-/* A block that comes back meanwhile is wanted at once when few are left to be filled. */
-static int64_t next_block_turn(const struct reader *r, int64_t turn_ns, int64_t now)
-{
-	const struct layout_plan *plan = &r->session->plan;
-	int64_t soon = now + TURN_NS / 50;
-
-	return plan->is_borrowed && r->given_count < plan->block_count / 2 && soon < turn_ns ?
-		       soon :
-		       turn_ns;
-}
-
-/* Without a block nothing can come: that is the disk's silence, not the source's. */
-static void excuse_silence(const struct reader *r)
-{
-	struct session *session = r->session;
-
-	if (session->plan.is_borrowed && r->given_count == 0)
-		atomic_store_explicit(&session->last_data_ns, units_monotonic_ns(),
-				      memory_order_relaxed);
-}
-
-/* One block, whole: a limit that lies within it comes behind it. False when the stream is over. */
-static bool take_block(struct reader *r, int64_t turn_ns)
-{
-	struct session *session = r->session;
-	struct source_mark mark;
-	int64_t deadline;
-	uint32_t block;
-	ssize_t n;
-
-	if (session->plan.is_borrowed)
-		give_blocks(r);
-	deadline = next_block_turn(r, turn_ns, units_monotonic_ns());
-	into_device(session);
-	n = source_take(session->source, &block, deadline, &mark);
-	out_of_device(session);
-	if (n == SOURCE_NOT_YET)
-		excuse_silence(r);
-	if (n <= 0)
-		return !end_of_source(r, n, &mark);
-	note_packets(r, &mark); /* of nothing else it knows that it is missing */
-	if (mark.lost_packets && session->config.on_overflow == OVERFLOW_STOP)
-		session_stop(session, STOP_OVERFLOW);
-	account_add(&session->account.received_bytes, (uint64_t)n);
-	note_data(r, units_monotonic_ns());
-	note_words(r);
-	if (session->plan.is_borrowed)
-		r->given_count--;
-	else
-		block = copy_block(session, block, (size_t)n);
-	lanes_put(r->lanes, block, (size_t)n, r->position, mark.utc_ns);
-	r->position += (uint64_t)n;
-	return true;
-}
-
-/* While a ring of its own is full the source's fills up. */
-static bool has_room(struct reader *r)
-{
-	struct session *session = r->session;
-	uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
-
-	if (session->plan.is_borrowed || lanes_has_block(r->lanes))
-		return true;
-	wait_for_room(r, ticket);
-	return false;
-}
-
-static void take_stream(struct reader *r)
-{
-	bool is_going = true;
-
-	while (is_going && may_go_on(r))
-		if (has_room(r))
-			is_going = take_block(r, next_turn(r, units_monotonic_ns()));
-}
-
 /* Does the source still hold what is of the stream? Packets have come in time also when the time is over. */
-static bool has_leftover(const struct session *session)
+bool reader_has_leftover(const struct session *session)
 {
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
 
@@ -755,7 +452,7 @@ static bool has_leftover(const struct session *session)
  * What it holds is wanted, unless there is enough of it already; where the disks have no room for it, it is missing
  * at the end.
  */
-static bool may_take_more(struct reader *r)
+bool reader_may_take_more(struct reader *r)
 {
 	struct session *session = r->session;
 
@@ -770,18 +467,6 @@ static bool may_take_more(struct reader *r)
 	return false;
 }
 
-/* What a source that lends its memory had when it was stopped; it had come when the ring was full, too. */
-static void take_rest(struct reader *r)
-{
-	bool is_going = has_leftover(r->session) ||
-			atomic_load_explicit(&r->session->stop_reason, memory_order_acquire) ==
-				STOP_OVERFLOW;
-
-	while (is_going && may_take_more(r))
-		if (has_room(r))
-			is_going = take_block(r, units_monotonic_ns() + TURN_NS);
-}
-
 /*
  * A board has a ring of its own, a socket its buffer; what they hold when the operator ends the stream still
  * belongs to it.
@@ -789,22 +474,22 @@ static void take_rest(struct reader *r)
 static void empty_device(struct reader *r)
 {
 	struct session *session = r->session;
-	int64_t deadline = units_monotonic_ns() + DEVICE_NS;
+	int64_t deadline = units_monotonic_ns() + READER_DEVICE_NS;
 
-	if (!has_leftover(session))
+	if (!reader_has_leftover(session))
 		return;
-	while (units_monotonic_ns() < deadline && may_take_more(r)) {
+	while (units_monotonic_ns() < deadline && reader_may_take_more(r)) {
 		uint32_t ticket = ring_listen(session->ring, RING_PRODUCER);
 		uint64_t before = r->position;
 		void *data;
 		size_t room = lanes_room(r->lanes, &data);
 
 		if (room == 0) /* it has been stopped: now it can wait */
-			wait_for_room(r, ticket);
+			reader_wait_for_room(r, ticket);
 		else if (!read_some(r, data, room) || r->position == before)
 			break;
 		else if (session->source->has_packets) /* a buffer of any size, but it has an end */
-			deadline = units_monotonic_ns() + DEVICE_NS;
+			deadline = units_monotonic_ns() + READER_DEVICE_NS;
 	}
 	/* what there was no room for in that time is an overflow like any other */
 	while (session->source->has_packets && session->can_drop && r->position < r->limit_bytes &&
@@ -819,12 +504,12 @@ static int start_source(struct reader *r)
 	int64_t now, utc, first_utc;
 	int ret;
 
-	into_device(session);
+	reader_into_device(session);
 	ret = source_start(session->source);
-	out_of_device(session);
+	reader_out_of_device(session);
 	now = units_monotonic_ns();
 
-	note_words(r);
+	reader_note_words(r);
 	if (ret < 0) {
 		if (ret != -EINTR) {
 			session_event(session, "source-failed", -1, "%s", session->source->error);
@@ -853,17 +538,17 @@ void *reader_main(void *arg)
 	if (start_source(&r) == 0) {
 		set_limits(&r);
 		if (session->plan.is_lent)
-			take_stream(&r);
+			reader_take_stream(&r);
 		else
 			read_stream(&r);
-		into_device(session);
+		reader_into_device(session);
 		source_stop(session->source);
-		out_of_device(session);
+		reader_out_of_device(session);
 		if (session->plan.is_lent)
-			take_rest(&r);
+			reader_take_rest(&r);
 		else
 			empty_device(&r);
-		note_words(&r);
+		reader_note_words(&r);
 	}
 	lanes_finish(r.lanes);
 	atomic_store_explicit(&session->reader_cpu, sched_getcpu(), memory_order_relaxed);
