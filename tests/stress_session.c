@@ -81,7 +81,8 @@ static void choose_shape(struct kit *kit)
 	config->use_checksums = !is_one_in(4);
 	if (is_one_in(4))
 		config->on_overflow = is_one_in(2) ? OVERFLOW_WAIT : OVERFLOW_DROP;
-	config->fill = (enum fill_policy)chance(3);
+	if (config->layout != LAYOUT_PCAP)
+		config->fill = (enum fill_policy)chance(3);
 }
 
 static void choose_source(uint64_t seed, const struct kit *kit)
