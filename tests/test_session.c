@@ -553,7 +553,7 @@ static uint64_t held_bytes(const struct kit *kit)
 /* Only as far ahead as the cache reaches; but when the disk stalls, as far as the ring does. */
 static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 {
-	enum { RING = 32 << 20, BLOCK = 1 << 20, NEAR = 8 << 20, CALM_WRITES = 200 };
+	enum { RING = 32 << 20, BLOCK = 1 << 20, NEAR = 8 << 20, CALM_WRITES = 150 };
 	unsigned near_count = 0, far_count = 0;
 	struct kit kit;
 
@@ -562,8 +562,8 @@ static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 	kit.config.ring_bytes = RING;
 	kit.config.block_bytes = BLOCK;
 	kit.config.engine = ENGINE_PWRITE;
-	fake_source_script.bytes = UINT64_C(400) << 20;
-	kit.disks[0].delay_ns[FAKE_WRITE] = MS;
+	fake_source_script.bytes = UINT64_C(250) << 20;
+	kit.disks[0].delay_ns[FAKE_WRITE] = 8 * MS; /* whatever it costs to make the stream */
 	kit.disks[0].stuck_at[FAKE_WRITE] = CALM_WRITES;
 	start(&kit);
 	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < RING / BLOCK)
@@ -586,7 +586,7 @@ static void a_source_that_is_faster_than_its_disk_is_kept_near_it(void **state)
 /* Near is a few blocks at least: with one alone reader and disk would wait for each other in turn. */
 static void large_blocks_keep_reader_and_disk_at_work_together(void **state)
 {
-	enum { BLOCK = 8 << 20, RING = 8 * BLOCK, WRITES = 50 };
+	enum { BLOCK = 8 << 20, RING = 8 * BLOCK, WRITES = 30 };
 	unsigned busy_count = 0, count = 0;
 	struct kit kit;
 
@@ -597,7 +597,7 @@ static void large_blocks_keep_reader_and_disk_at_work_together(void **state)
 	kit.config.engine = ENGINE_PWRITE;
 	kit.config.use_checksums = false;
 	fake_source_script.bytes = (uint64_t)WRITES * BLOCK;
-	kit.disks[0].delay_ns[FAKE_WRITE] = 20 * MS;
+	kit.disks[0].delay_ns[FAKE_WRITE] = 80 * MS; /* as above */
 	start(&kit);
 	while (atomic_load(&kit.disks[0].calls[FAKE_WRITE]) < WRITES / 2)
 		sleep_ns(MS);
