@@ -164,10 +164,14 @@ uint32_t writer_claim_rescued(struct writer *w)
 /*
  * Would we be through with a run that waits for another disk before that disk is? On average it has half
  * a run to write before. The disks have worked for the same time, so what they have written says how fast
- * they are.
+ * they are; of one that has not begun nobody knows: its thread may only wait for a processor.
  */
 static bool is_faster(const struct disk *disk, const struct disk *other)
 {
+	/* relaxed: figures that may be a little old */
+	if (account_get(&other->accepted_bytes) == 0 &&
+	    atomic_load_explicit(&other->write_started_ns, memory_order_relaxed) == 0)
+		return false;
 	return 3 * account_get(&disk->accepted_bytes) > 2 * account_get(&other->accepted_bytes);
 }
 
