@@ -2,7 +2,7 @@
 /*
  * reader.h - one thread: the source's bytes into the ring
  *
- * Starts the source and fills blocks straight from it. It cuts the stream: which block belongs to
+ * Starts the source and fills blocks straight from it, or takes blocks that it has filled. It cuts the stream: which block belongs to
  * which run, file and disk (lanes.h), and what is lost: by the source (marks), by a full ring
  * (overflow). A source that can't wait is kept drained. Ends the stream at a limit, a stop, the
  * source's end or error, and then ends every run.

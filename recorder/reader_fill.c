@@ -107,12 +107,13 @@ void reader_note_source_loss(struct reader *r, const struct source_mark *mark, b
 			     size_t behind)
 {
 	struct session *session = r->session;
-	int64_t utc_ns = mark->utc_ns ? mark->utc_ns : session_utc(session, units_monotonic_ns());
 	uint64_t from = r->position, filled = 0;
 	char words[64] = "";
+	int64_t utc_ns;
 
 	if (mark->lost_bytes == 0)
 		return;
+	utc_ns = mark->utc_ns ? mark->utc_ns : session_utc(session, units_monotonic_ns());
 	account_add(&session->account.source_lost_bytes, mark->lost_bytes);
 	if (mark->is_estimated)
 		account_add(&session->account.estimated_bytes, mark->lost_bytes);
