@@ -8,7 +8,6 @@
 struct payloads {
 	struct datagrams *datagrams;
 	struct source_packets counts; /* of the datagrams */
-	bool use_any_sender;
 	bool is_found; /* psn or frame were not given */
 	bool has_told_found;
 	bool has_ended;
@@ -36,7 +35,6 @@ int payloads_create(struct payloads **out, const struct datagrams_config *config
 	if (!p)
 		return -ENOMEM;
 	own.port_count = DATAGRAMS_PORT_MAX;
-	p->use_any_sender = config->use_any_sender;
 	p->is_found = config->psn == PSN_AUTO || config->frame_bytes == 0;
 	if (datagrams_create(&p->datagrams, &own, &p->counts) < 0) {
 		payloads_free(p);
@@ -93,14 +91,14 @@ static bool has_numbers(const struct payloads *p)
 bool payloads_take(struct payloads *p, const struct packet_udp *udp, int64_t utc_ns)
 {
 	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
-	struct datagram_sender sender;
-	struct datagram datagram = { .bytes = udp->len, .port = place_port(p, udp->destination_port) };
+	struct datagram_sender sender = { .len = (uint8_t)udp->sender_bytes };
+	struct datagram datagram = {
+		.bytes = udp->len,
+		.port = place_port(p, udp->destination_port),
+		.sender = &sender,
+	};
 
-	if (!p->use_any_sender) {
-		sender.len = (uint8_t)udp->sender_bytes;
-		memcpy(sender.bytes, udp->sender, sizeof(sender.bytes));
-		datagram.sender = &sender;
-	}
+	memcpy(sender.bytes, udp->sender, sizeof(sender.bytes));
 	datagram_split(p->datagrams, &datagram, udp->payload);
 	if (datagrams_take(p->datagrams, &datagram,
 			   frame_bytes > 0 && p->len - p->used >= frame_bytes) == DATAGRAM_PASSED) {
