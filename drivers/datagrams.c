@@ -389,6 +389,8 @@ static void drop_first_probe(struct datagrams *d)
 {
 	struct probe *first = &d->probes[0];
 
+	/* is lost before another one now */
+	d->ports[first->port].lost_count += first->lost_count;
 	skip(d, first->bytes, 0);
 	free(first->data);
 	d->probe_count--;
