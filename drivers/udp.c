@@ -326,28 +326,35 @@ static int receive(struct source *source, struct udp *udp, unsigned count)
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-/* relaxed: a counter, exact by itself */
-static void count_dropped(struct source *source, uint64_t count)
+/*
+ * What a socket has dropped so far, as a datagram or the kernel tells it. The counter goes back where less is told than
+ * is known already: by a datagram that was let in while another one was still shut out, and by the last look when
+ * one came behind it.
+ */
+static void take_dropped(struct source *source, struct udp *udp, unsigned port, uint32_t counter)
 {
-	atomic_fetch_add_explicit(&source->stats.packets.dropped_count, count, memory_order_relaxed);
+	struct udp_socket *from = &udp->sockets[port];
+	int32_t dropped = (int32_t)(counter - from->dropped);
+
+	if (dropped <= 0)
+		return;
+	from->dropped = counter;
+	/* relaxed: a counter, exact by itself */
+	atomic_fetch_add_explicit(&source->stats.packets.dropped_count, (uint64_t)dropped,
+				  memory_order_relaxed);
+	datagrams_lost(udp->datagrams, port, (uint64_t)dropped);
 }
 
 static enum datagram_step take(struct source *source, struct udp *udp, unsigned i,
 			       struct datagram *datagram, bool may_pass)
 {
 	const struct arrival *arrival = &udp->arrivals[i];
-	struct udp_socket *from = &udp->sockets[udp->turn];
-	uint32_t dropped = arrival->dropped - from->dropped;
 	enum datagram_step step;
 
 	datagram->bytes = arrival->bytes;
 	datagram->port = udp->turn;
 	datagram->sender = &arrival->sender;
-	if (dropped) {
-		from->dropped = arrival->dropped;
-		count_dropped(source, dropped);
-		datagrams_lost(udp->datagrams, udp->turn, dropped);
-	}
+	take_dropped(source, udp, udp->turn, arrival->dropped);
 	step = datagrams_take(udp->datagrams, datagram, may_pass);
 	if (step == DATAGRAM_STRAY && !udp->has_stray) {
 		udp->has_stray = true;
@@ -456,15 +463,8 @@ static int take_batch(struct source *source, struct udp *udp, unsigned char *buf
 /* Drops that no datagram came behind. */
 static void count_last_drops(struct source *source, struct udp *udp)
 {
-	for (unsigned i = 0; i < udp->socket_count; i++) {
-		struct udp_socket *s = &udp->sockets[i];
-		int32_t dropped = (int32_t)(s->dropped_at_stop - s->dropped);
-
-		if (dropped <= 0)
-			continue;
-		count_dropped(source, (uint64_t)dropped);
-		datagrams_lost(udp->datagrams, i, (uint64_t)dropped);
-	}
+	for (unsigned i = 0; i < udp->socket_count; i++)
+		take_dropped(source, udp, i, udp->sockets[i].dropped_at_stop);
 }
 
 /* Nothing is there. Return: AGAIN, or what source_read() returns. */
