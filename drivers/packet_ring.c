@@ -68,12 +68,6 @@ struct place {
 	struct pcapng_packet packet;
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_details(struct source *source, struct packet_ring *ring)
@@ -428,7 +422,7 @@ static int wait_a_little(struct source *source, struct packet_ring *ring, int64_
 	int64_t now = units_monotonic_ns();
 	int events, ret;
 
-	if (now >= deadline_ns || is_interrupted(source)) {
+	if (now >= deadline_ns || source_is_interrupted(source)) {
 		ret = look(source, ring);
 		return ret < 0 || ring->is_stopped ? ret : SOURCE_NOT_YET;
 	}

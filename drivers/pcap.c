@@ -61,12 +61,6 @@ struct live {
 	bool is_gone; /* the interface: an error, once all is out that came before */
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* ---- details --------------------------------------------------------------------------------- */
 
 static int take_size(struct source *source, const struct source_detail *detail, uint64_t least,
@@ -364,7 +358,7 @@ static int wait_for_more(struct source *source, struct live *live, int64_t deadl
 		payloads_give_up(live->payloads);
 		return AGAIN;
 	}
-	if (now >= deadline_ns || is_interrupted(source)) {
+	if (now >= deadline_ns || source_is_interrupted(source)) {
 		int ret = look(source, live);
 
 		return ret == AGAIN && !live->is_stopped ? SOURCE_NOT_YET : ret;

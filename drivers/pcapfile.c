@@ -292,9 +292,7 @@ static void take_packet(struct source *source)
 
 static bool is_late(const struct source *source, int64_t deadline_ns)
 {
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed) ||
-	       units_monotonic_ns() >= deadline_ns;
+	return source_is_interrupted(source) || units_monotonic_ns() >= deadline_ns;
 }
 
 /* Return: 1 = there may be another packet; SOURCE_END; SOURCE_NOT_YET; -errno. */

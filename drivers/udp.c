@@ -486,7 +486,7 @@ static int wait_for_more(struct source *source, struct udp *udp, int64_t deadlin
 		datagrams_give_up(udp->datagrams);
 		return AGAIN;
 	}
-	if (now >= deadline_ns || atomic_load_explicit(&source->is_interrupted, memory_order_relaxed))
+	if (now >= deadline_ns || source_is_interrupted(source))
 		return SOURCE_NOT_YET;
 	if (is_waiting && until > udp->came_ns + HOLD_NS)
 		until = udp->came_ns + HOLD_NS;
