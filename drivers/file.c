@@ -148,7 +148,7 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 		int events = pace_poll(file->fd, 0, &source->is_interrupted);
 
 		if (!events) {
-			atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+			source_count(&source->stats.wait_count, 1);
 			events = pace_poll(file->fd, deadline_ns, &source->is_interrupted);
 		}
 		if (!events)

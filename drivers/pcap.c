@@ -365,8 +365,7 @@ static int wait_for_more(struct source *source, struct live *live, int64_t deadl
 	}
 	if (is_waiting && until_ns > live->came_ns + HOLD_NS)
 		until_ns = live->came_ns + HOLD_NS;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(pcap_fileno(live->pcap), until_ns, &source->is_interrupted);
 	if (events < 0)
 		return source_fail(source, -events, "cannot wait: %s", strerror(-events));

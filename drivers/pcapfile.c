@@ -338,8 +338,7 @@ static bool wait_until_due(struct source *source, int64_t deadline_ns)
 	if (file->due_ns <= now)
 		return true;
 	if (deadline_ns > now) {
-		/* relaxed: a counter, exact by itself */
-		atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+		source_count(&source->stats.wait_count, 1);
 		pace_sleep_until(file->due_ns < deadline_ns ? file->due_ns : deadline_ns,
 				 &source->is_interrupted);
 	}

@@ -279,6 +279,17 @@ int source_detail_count(struct source *source, const struct source_detail *detai
 /** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
 void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** source_count() - so many more, in a counter of source->stats. Thread: reader. */
+static inline void source_count(_Atomic uint64_t *counter, uint64_t more)
+{
+	/* relaxed: counters, each exact by itself; others only read them */
+	if (more)
+		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/** source_tell_fill() - of the device's own ring, now. Thread: reader. */
+void source_tell_fill(struct source *source, uint64_t bytes);
+
 /** source_tell_capture() - the counters of source->stats.capture are as these */
 void source_tell_capture(struct source *source, const struct packet_counts *counts);
 

@@ -339,9 +339,7 @@ static void take_dropped(struct source *source, struct udp *udp, unsigned port, 
 	if (dropped <= 0)
 		return;
 	from->dropped = counter;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.packets.dropped_count, (uint64_t)dropped,
-				  memory_order_relaxed);
+	source_count(&source->stats.packets.dropped_count, (uint64_t)dropped);
 	datagrams_lost(udp->datagrams, port, (uint64_t)dropped);
 }
 
@@ -490,8 +488,7 @@ static int wait_for_more(struct source *source, struct udp *udp, int64_t deadlin
 		return SOURCE_NOT_YET;
 	if (is_waiting && until > udp->came_ns + HOLD_NS)
 		until = udp->came_ns + HOLD_NS;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(udp->epoll, until, &source->is_interrupted);
 	return events < 0 ? source_fail(source, -events, "cannot wait: %s", strerror(-events)) : AGAIN;
 }
