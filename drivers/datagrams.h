@@ -42,6 +42,8 @@
 #define DATAGRAMS_WINDOW_MAX 4096 /* powers of two only; others are rounded up */
 #define DATAGRAMS_WINDOW_DEFAULT 64
 #define DATAGRAMS_SENDER_LEN 16
+/* So long is waited for what is missing, when nothing else comes; then datagrams_give_up() is called for. */
+#define DATAGRAMS_HOLD_NS INT64_C(100000000)
 
 /* An address without its port; of IPv4 the first 4 bytes. */
 struct datagram_sender {
@@ -95,6 +97,9 @@ size_t datagrams_prefix_bytes(const struct datagrams *datagrams);
 
 /** datagrams_psn() - given or found; PSN_AUTO = not known yet */
 enum psn_kind datagrams_psn(const struct datagrams *datagrams);
+
+/** datagrams_note() - tells once, as a note, what was found out and had not been given: psn= and frame= */
+void datagrams_note(struct datagrams *datagrams, struct source *source);
 
 /** datagram_split() - one that lies in one piece, into what is before the payload and the payload */
 void datagram_split(const struct datagrams *datagrams, struct datagram *datagram, const void *data);

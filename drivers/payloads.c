@@ -8,8 +8,6 @@
 struct payloads {
 	struct datagrams *datagrams;
 	struct source_packets counts; /* of the datagrams */
-	bool is_found; /* psn or frame were not given */
-	bool has_told_found;
 	bool has_ended;
 
 	uint16_t ports[DATAGRAMS_PORT_MAX];
@@ -35,7 +33,6 @@ int payloads_create(struct payloads **out, const struct datagrams_config *config
 	if (!p)
 		return -ENOMEM;
 	own.port_count = DATAGRAMS_PORT_MAX;
-	p->is_found = config->psn == PSN_AUTO || config->frame_bytes == 0;
 	if (datagrams_create(&p->datagrams, &own, &p->counts) < 0) {
 		payloads_free(p);
 		return -ENOMEM;
@@ -177,17 +174,11 @@ static void tell_pending(struct payloads *p)
 
 void payloads_tell(struct payloads *p, struct source *source, bool has_mark)
 {
-	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
-
 	if (has_mark) {
 		datagrams_tell(p->datagrams, p->mark, p->used > 0);
 		tell_pending(p);
 	}
 	datagrams_count(p->datagrams);
 	copy_counts(p, &source->stats.packets);
-	if (frame_bytes > 0 && p->is_found && !p->has_told_found) {
-		p->has_told_found = true;
-		source_note(source, "datagrams are taken as psn=%s,frame=%zu",
-			    psn_name(datagrams_psn(p->datagrams)), frame_bytes);
-	}
+	datagrams_note(p->datagrams, source);
 }

@@ -36,8 +36,6 @@
 #define RETIRE_MS 20      /* a block that isn't full is handed out after this time */
 #define LAST_NS \
 	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
-#define HOLD_NS \
-	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
 #define BUFFER_MIN (UINT64_C(512) << 10) /* two blocks */
 #define BUFFER_MAX INT32_MAX
@@ -354,7 +352,7 @@ static int wait_for_more(struct source *source, struct live *live, int64_t deadl
 
 	if (live->is_stopped)
 		return end(source, live);
-	if (is_waiting && now - live->came_ns >= HOLD_NS) {
+	if (is_waiting && now - live->came_ns >= DATAGRAMS_HOLD_NS) {
 		payloads_give_up(live->payloads);
 		return AGAIN;
 	}
@@ -363,8 +361,8 @@ static int wait_for_more(struct source *source, struct live *live, int64_t deadl
 
 		return ret == AGAIN && !live->is_stopped ? SOURCE_NOT_YET : ret;
 	}
-	if (is_waiting && until_ns > live->came_ns + HOLD_NS)
-		until_ns = live->came_ns + HOLD_NS;
+	if (is_waiting && until_ns > live->came_ns + DATAGRAMS_HOLD_NS)
+		until_ns = live->came_ns + DATAGRAMS_HOLD_NS;
 	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(pcap_fileno(live->pcap), until_ns, &source->is_interrupted);
 	if (events < 0)

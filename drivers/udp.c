@@ -29,8 +29,6 @@
 #define PREFIX_MAX 8
 #define RCVBUF_DEFAULT (UINT64_C(256) << 20)
 #define RCVBUF_MAX (UINT64_C(1) << 30) /* the kernel counts twice as much in an int */
-#define HOLD_NS \
-	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 /* When all were emptied they aren't looked at again at once: then one call gets more. Their buffers must not fill meanwhile. */
 #define REST_NS INT64_C(500000)
 #define REST_RCVBUF (UINT64_C(16) << 20)
@@ -63,7 +61,7 @@ struct udp {
 	int64_t came_ns; /* when something came last */
 	int64_t rest_until_ns;
 	bool is_stopped, has_ended;
-	bool has_told_frame, has_told_stray, has_told_drops, has_told_restart;
+	bool has_told_stray, has_told_drops, has_told_restart;
 	bool has_stray;
 	struct arrival stray; /* the first one */
 
@@ -480,14 +478,14 @@ static int wait_for_more(struct source *source, struct udp *udp, int64_t deadlin
 		udp->has_ended = true;
 		return datagrams_has_ready(udp->datagrams) ? AGAIN : SOURCE_END;
 	}
-	if (is_waiting && now - udp->came_ns >= HOLD_NS) {
+	if (is_waiting && now - udp->came_ns >= DATAGRAMS_HOLD_NS) {
 		datagrams_give_up(udp->datagrams);
 		return AGAIN;
 	}
 	if (now >= deadline_ns || source_is_interrupted(source))
 		return SOURCE_NOT_YET;
-	if (is_waiting && until > udp->came_ns + HOLD_NS)
-		until = udp->came_ns + HOLD_NS;
+	if (is_waiting && until > udp->came_ns + DATAGRAMS_HOLD_NS)
+		until = udp->came_ns + DATAGRAMS_HOLD_NS;
 	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(udp->epoll, until, &source->is_interrupted);
 	return events < 0 ? source_fail(source, -events, "cannot wait: %s", strerror(-events)) : AGAIN;
@@ -503,17 +501,6 @@ static void rest(const struct source *source, struct udp *udp, int64_t deadline_
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
-
-static void tell_frame(struct source *source, struct udp *udp)
-{
-	if (udp->has_told_frame || datagrams_frame_bytes(udp->datagrams) == 0)
-		return;
-	udp->has_told_frame = true;
-	if (udp->config.psn == PSN_AUTO || udp->config.frame_bytes == 0)
-		source_note(source, "datagrams are taken as psn=%s,frame=%zu",
-			    psn_name(datagrams_psn(udp->datagrams)),
-			    datagrams_frame_bytes(udp->datagrams));
-}
 
 static void tell_stray(struct source *source, struct udp *udp)
 {
@@ -536,7 +523,7 @@ static void tell_words(struct source *source, struct udp *udp)
 	struct source_packets *packets = &source->stats.packets;
 	uint64_t dropped = atomic_load_explicit(&packets->dropped_count, memory_order_relaxed);
 
-	tell_frame(source, udp);
+	datagrams_note(udp->datagrams, source);
 	if (udp->has_stray && !udp->has_told_stray)
 		tell_stray(source, udp);
 	if (!udp->has_told_drops && dropped) {
