@@ -449,6 +449,11 @@ void datagrams_lost(struct datagrams *d, unsigned port, uint64_t count)
 	d->ports[port].lost_count += count;
 }
 
+void datagrams_lost_somewhere(struct datagrams *d, uint64_t count)
+{
+	d->room.lost_count += count;
+}
+
 bool datagrams_has_ready(const struct datagrams *d)
 {
 	return staging_has_ready(d->room.staging);

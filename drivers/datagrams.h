@@ -80,8 +80,10 @@ int datagrams_detail(struct source *source, const struct source_detail *detail,
 		     struct datagrams_config *config, bool *is_mine);
 
 /**
- * datagrams_create() - @counts: where the packets are counted; must outlive it
- * Return: 0 or -ENOMEM. Frees nothing of @config, keeps nothing of it.
+ * datagrams_create() - @counts: where the packets are counted, but those that were dropped; must outlive it
+ *
+ * Keeps nothing of @config. datagrams_free() it also after an error.
+ * Return: 0 or -ENOMEM.
  */
 int datagrams_create(struct datagrams **out, const struct datagrams_config *config,
 		     struct source_packets *counts);
@@ -117,6 +119,9 @@ enum datagram_step datagrams_take(struct datagrams *datagrams, const struct data
  * Where there are numbers these say it better, and it counts only when no other one comes any more.
  */
 void datagrams_lost(struct datagrams *datagrams, unsigned port, uint64_t count);
+
+/** datagrams_lost_somewhere() - so many were lost, nobody knows of which port or where: they are counted, no more */
+void datagrams_lost_somewhere(struct datagrams *datagrams, uint64_t count);
 
 bool datagrams_has_ready(const struct datagrams *datagrams);
 

@@ -7,16 +7,14 @@
 
 struct payloads {
 	struct datagrams *datagrams;
-	struct source_packets counts; /* of the datagrams */
+	struct source_packets *counts;
 	bool has_ended;
 
 	uint16_t ports[DATAGRAMS_PORT_MAX];
 	unsigned port_count, last_port;
 
-	uint64_t dropped_count;  /* packets, all */
-	uint64_t pending_count;  /* of them: told to be lost neither by numbers nor as packets */
-	int64_t pending_utc_ns;  /* they were dropped before this moment */
-	uint64_t unplaced_count; /* of them: told as lost packets */
+	uint64_t pending_count; /* dropped, and told to be lost neither by numbers nor as packets */
+	int64_t pending_utc_ns; /* they were dropped before this moment */
 
 	/* the read */
 	unsigned char *buf;
@@ -24,7 +22,8 @@ struct payloads {
 	struct source_mark *mark;
 };
 
-int payloads_create(struct payloads **out, const struct datagrams_config *config)
+int payloads_create(struct payloads **out, const struct datagrams_config *config,
+		    struct source_packets *counts)
 {
 	struct datagrams_config own = *config;
 	struct payloads *p = calloc(1, sizeof(*p));
@@ -33,7 +32,8 @@ int payloads_create(struct payloads **out, const struct datagrams_config *config
 	if (!p)
 		return -ENOMEM;
 	own.port_count = DATAGRAMS_PORT_MAX;
-	if (datagrams_create(&p->datagrams, &own, &p->counts) < 0) {
+	p->counts = counts;
+	if (datagrams_create(&p->datagrams, &own, counts) < 0) {
 		payloads_free(p);
 		return -ENOMEM;
 	}
@@ -113,7 +113,7 @@ bool payloads_take(struct payloads *p, const struct packet_udp *udp, int64_t utc
 
 void payloads_dropped(struct payloads *p, uint64_t count, int64_t utc_ns)
 {
-	p->dropped_count += count;
+	source_count(&p->counts->dropped_count, count);
 	p->pending_count += count;
 	p->pending_utc_ns = utc_ns;
 }
@@ -141,34 +141,12 @@ void payloads_end(struct payloads *p)
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-/* relaxed: counters, each exact by itself; one writer */
-static void copy(_Atomic uint64_t *to, const _Atomic uint64_t *from, uint64_t more)
-{
-	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed) + more,
-			      memory_order_relaxed);
-}
-
-static void copy_counts(const struct payloads *p, struct source_packets *to)
-{
-	const struct source_packets *from = &p->counts;
-
-	copy(&to->received_count, &from->received_count, 0);
-	copy(&to->lost_count, &from->lost_count, p->unplaced_count);
-	copy(&to->late_count, &from->late_count, 0);
-	copy(&to->duplicate_count, &from->duplicate_count, 0);
-	copy(&to->reordered_count, &from->reordered_count, 0);
-	copy(&to->stray_count, &from->stray_count, 0);
-	copy(&to->unwanted_count, &from->unwanted_count, 0);
-	copy(&to->restart_count, &from->restart_count, 0);
-	copy(&to->dropped_count, &from->dropped_count, p->dropped_count);
-}
-
 static void tell_pending(struct payloads *p)
 {
 	if (datagrams_psn(p->datagrams) != PSN_NONE && !p->has_ended)
 		return;
 	p->mark->lost_packets += p->pending_count;
-	p->unplaced_count += p->pending_count;
+	datagrams_lost_somewhere(p->datagrams, p->pending_count);
 	p->pending_count = 0;
 }
 
@@ -179,6 +157,5 @@ void payloads_tell(struct payloads *p, struct source *source, bool has_mark)
 		tell_pending(p);
 	}
 	datagrams_count(p->datagrams);
-	copy_counts(p, &source->stats.packets);
 	datagrams_note(p->datagrams, source);
 }

@@ -207,7 +207,7 @@ static int live_open(struct source *source, const struct source_config *config)
 	if (ret < 0)
 		return ret;
 	if (packet_finder_create(&live->finder, &live->finder_config) < 0 ||
-	    payloads_create(&live->payloads, &live->datagrams_config) < 0)
+	    payloads_create(&live->payloads, &live->datagrams_config, &source->stats.packets) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
 	live->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;

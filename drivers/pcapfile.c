@@ -137,7 +137,7 @@ static int begin_order(struct source *source)
 {
 	struct pcapfile *file = source->state;
 
-	if (payloads_create(&file->payloads, &file->datagrams_config) < 0)
+	if (payloads_create(&file->payloads, &file->datagrams_config, &source->stats.packets) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
 	source->has_packets = true;
 	source->frame_bytes = file->datagrams_config.frame_bytes;

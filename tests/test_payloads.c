@@ -33,7 +33,7 @@ static void open_from(enum psn_kind psn, bool use_any_sender)
 		.use_any_sender = use_any_sender,
 	};
 
-	assert_int_equal(payloads_create(&payloads, &config), 0);
+	assert_int_equal(payloads_create(&payloads, &config, &source.stats.packets), 0);
 	memset(&source, 0, sizeof(source));
 	out_bytes = 0;
 	lost_packets = lost_bytes = 0;
