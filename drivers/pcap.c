@@ -72,18 +72,6 @@ static int take_size(struct source *source, const struct source_detail *detail, 
 	return ret;
 }
 
-static int take_port(struct source *source, const struct source_detail *detail, struct live *live)
-{
-	uint64_t port;
-	int ret = source_detail_count(source, detail, &port, UINT16_MAX);
-
-	if (ret == 0 && port == 0)
-		ret = source_fail(source, EINVAL, "port=0: expected 1 to 65535");
-	if (ret == 0)
-		live->finder_config.port = (uint16_t)port;
-	return ret;
-}
-
 static int take_detail(struct source *source, const struct source_detail *detail, struct live *live)
 {
 	bool is_done;
@@ -94,7 +82,7 @@ static int take_detail(struct source *source, const struct source_detail *detail
 	if (is_done)
 		return ret;
 	if (strcmp(detail->key, "port") == 0)
-		return take_port(source, detail, live);
+		return source_detail_port(source, detail, &live->finder_config.port);
 	if (strcmp(detail->key, "buffer") == 0)
 		return take_size(source, detail, BUFFER_MIN, BUFFER_MAX, &live->buffer_bytes);
 	return take_size(source, detail, SNAP_MIN, INTERFACE_SNAP_BYTES, &live->snap_bytes);

@@ -58,7 +58,6 @@ struct pcapfile {
 static int take_detail(struct source *source, const struct source_detail *detail)
 {
 	struct pcapfile *file = source->state;
-	uint64_t port;
 	bool is_done;
 	int ret = datagrams_detail(source, detail, &file->datagrams_config, &is_done);
 
@@ -77,12 +76,7 @@ static int take_detail(struct source *source, const struct source_detail *detail
 		file->filter = strdup(detail->value);
 		return file->filter ? 0 : source_fail(source, ENOMEM, "out of memory");
 	}
-	ret = source_detail_count(source, detail, &port, UINT16_MAX);
-	if (ret == 0 && port == 0)
-		ret = source_fail(source, EINVAL, "port=0: expected 1 to 65535");
-	if (ret == 0)
-		file->port = (uint16_t)port;
-	return ret;
+	return source_detail_port(source, detail, &file->port);
 }
 
 static int take_details(struct source *source)

@@ -467,3 +467,15 @@ int source_detail_count(struct source *source, const struct source_detail *detai
 				  detail->value, (unsigned long long)max);
 	return ret;
 }
+
+int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port)
+{
+	uint64_t number = 0;
+	int ret = source_detail_count(source, detail, &number, UINT16_MAX);
+
+	if (!ret && number == 0)
+		ret = source_fail(source, EINVAL, "%s=0: expected 1 to 65535", detail->key);
+	if (!ret)
+		*port = (uint16_t)number;
+	return ret;
+}

@@ -266,7 +266,7 @@ bool source_next_detail(const struct source *source, const char **cursor, char *
 			struct source_detail *detail);
 
 /**
- * source_detail_bytes(), _rate(), _time(), _frequency(), _count() - the value of a detail, see units.h
+ * source_detail_bytes(), _rate(), _time(), _frequency(), _count(), _port() - the value of a detail, see units.h
  * Return: 0; -EINVAL or -ERANGE with source->error set.
  */
 int source_detail_bytes(struct source *source, const struct source_detail *detail, uint64_t *bytes);
@@ -275,6 +275,7 @@ int source_detail_time(struct source *source, const struct source_detail *detail
 int source_detail_frequency(struct source *source, const struct source_detail *detail, uint64_t *hz);
 int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
 			uint64_t max);
+int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port);
 
 /** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
 void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
