@@ -391,11 +391,6 @@ ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadli
 
 /* ---- memory that is lent --------------------------------------------------------------------- */
 
-bool source_lends(const struct source *source)
-{
-	return source->ops && source->ops->lend;
-}
-
 int source_lend(struct source *source, size_t block_bytes, uint32_t block_count, void **memory)
 {
 	source->error[0] = '\0';

@@ -10,8 +10,8 @@
  *   sim:  file:PATH  -  dev:PATH  vsib:PATH  udp:[ADDR]:PORT  pcap:INTERFACE  pcapfile:PATH
  *
  * Details stand behind the name: vsib:/dev/vsib,mode=0,skip=1 (",," is a literal comma in a path).
- * Some have memory of their own, which the kernel fills for them (source_lends()): that becomes the memory of
- * the ring. source_lend() instead of giving memory, source_give() and source_take() instead of source_read().
+ * Some have memory of their own, which the kernel fills for them, and that becomes the memory of the ring:
+ * source_lend() instead of giving memory, source_give() and source_take() instead of source_read().
  *
  * Threads:  open and close by the thread that sets up; start, read and stop by the reader thread alone.
  *           source_interrupt() and the counters of struct source_stats may be used by any thread.
@@ -186,9 +186,6 @@ int source_start(struct source *source);
 ssize_t source_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
 		    struct source_mark *mark);
 
-/** source_lends() - its memory becomes the ring's */
-bool source_lends(const struct source *source);
-
 /**
  * source_lend() - memory for a ring, before source_start(); it stays the source's until source_close()
  * @memory: set: block_bytes x block_count, page aligned, all pages there; no block is given yet
@@ -210,6 +207,7 @@ void source_give(struct source *source, uint32_t block);
  */
 ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
 		    struct source_mark *mark);
+
 /**
  * source_fill() - VDIF frames, marked invalid, that stand for what was lost
  * @len: more than 0; all calls behind one source_read() together no more than its mark.lost_bytes
