@@ -232,7 +232,9 @@ static void tell_buffer(struct source *source, const struct live *live)
 
 	units_format_size(got, granted);
 	units_format_size(asked, live->buffer_bytes);
-	if (granted + granted / 8 < live->buffer_bytes)
+	if (granted == 0)
+		source_note(source, "listening");
+	else if (granted + granted / 8 < live->buffer_bytes)
 		source_note(source, "listening with a buffer of %s: the kernel had no %s", got, asked);
 	else
 		source_note(source, "listening with a buffer of %s", got);
