@@ -42,6 +42,7 @@ struct port {
 struct datagrams {
 	enum psn_kind psn;
 	size_t asked_bytes; /* frame= */
+	bool is_told;       /* psn and frame were given, or what was found out has been told */
 	bool use_any_sender;
 	struct datagram_sender sender; /* from=, else len 0 */
 	struct order_room room;        /* frame_bytes 0 = not known yet */
@@ -146,6 +147,7 @@ int datagrams_create(struct datagrams **out, const struct datagrams_config *conf
 		return -ENOMEM;
 	d->psn = config->psn;
 	d->asked_bytes = config->frame_bytes;
+	d->is_told = is_known;
 	d->use_any_sender = config->use_any_sender;
 	d->sender = config->sender;
 	d->port_count = config->port_count;
@@ -187,6 +189,15 @@ size_t datagrams_prefix_bytes(const struct datagrams *d)
 enum psn_kind datagrams_psn(const struct datagrams *d)
 {
 	return d->psn;
+}
+
+void datagrams_note(struct datagrams *d, struct source *source)
+{
+	if (d->is_told || d->room.frame_bytes == 0)
+		return;
+	d->is_told = true;
+	source_note(source, "datagrams are taken as psn=%s,frame=%zu", psn_name(d->psn),
+		    d->room.frame_bytes);
 }
 
 void datagram_split(const struct datagrams *d, struct datagram *datagram, const void *data)
@@ -389,6 +400,8 @@ static void drop_first_probe(struct datagrams *d)
 {
 	struct probe *first = &d->probes[0];
 
+	/* is lost before another one now */
+	d->ports[first->port].lost_count += first->lost_count;
 	skip(d, first->bytes, 0);
 	free(first->data);
 	d->probe_count--;
@@ -434,6 +447,11 @@ enum datagram_step datagrams_take(struct datagrams *d, const struct datagram *da
 void datagrams_lost(struct datagrams *d, unsigned port, uint64_t count)
 {
 	d->ports[port].lost_count += count;
+}
+
+void datagrams_lost_somewhere(struct datagrams *d, uint64_t count)
+{
+	d->room.lost_count += count;
 }
 
 bool datagrams_has_ready(const struct datagrams *d)

@@ -42,6 +42,8 @@
 #define DATAGRAMS_WINDOW_MAX 4096 /* powers of two only; others are rounded up */
 #define DATAGRAMS_WINDOW_DEFAULT 64
 #define DATAGRAMS_SENDER_LEN 16
+/* So long is waited for what is missing, when nothing else comes; then datagrams_give_up() is called for. */
+#define DATAGRAMS_HOLD_NS INT64_C(100000000)
 
 /* An address without its port; of IPv4 the first 4 bytes. */
 struct datagram_sender {
@@ -78,8 +80,10 @@ int datagrams_detail(struct source *source, const struct source_detail *detail,
 		     struct datagrams_config *config, bool *is_mine);
 
 /**
- * datagrams_create() - @counts: where the packets are counted; must outlive it
- * Return: 0 or -ENOMEM. Frees nothing of @config, keeps nothing of it.
+ * datagrams_create() - @counts: where the packets are counted, but those that were dropped; must outlive it
+ *
+ * Keeps nothing of @config. datagrams_free() it also after an error.
+ * Return: 0 or -ENOMEM.
  */
 int datagrams_create(struct datagrams **out, const struct datagrams_config *config,
 		     struct source_packets *counts);
@@ -95,6 +99,9 @@ size_t datagrams_prefix_bytes(const struct datagrams *datagrams);
 
 /** datagrams_psn() - given or found; PSN_AUTO = not known yet */
 enum psn_kind datagrams_psn(const struct datagrams *datagrams);
+
+/** datagrams_note() - tells once, as a note, what was found out and had not been given: psn= and frame= */
+void datagrams_note(struct datagrams *datagrams, struct source *source);
 
 /** datagram_split() - one that lies in one piece, into what is before the payload and the payload */
 void datagram_split(const struct datagrams *datagrams, struct datagram *datagram, const void *data);
@@ -112,6 +119,9 @@ enum datagram_step datagrams_take(struct datagrams *datagrams, const struct data
  * Where there are numbers these say it better, and it counts only when no other one comes any more.
  */
 void datagrams_lost(struct datagrams *datagrams, unsigned port, uint64_t count);
+
+/** datagrams_lost_somewhere() - so many were lost, nobody knows of which port or where: they are counted, no more */
+void datagrams_lost_somewhere(struct datagrams *datagrams, uint64_t count);
 
 bool datagrams_has_ready(const struct datagrams *datagrams);
 

@@ -158,8 +158,7 @@ static int wait_for_data(struct source *source, struct dev *dev, int64_t deadlin
 
 	if (source_is_interrupted(source) || units_monotonic_ns() >= deadline_ns)
 		return SOURCE_NOT_YET;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(dev->fd, deadline_ns, &source->is_interrupted);
 	if (events < 0)
 		return source_fail(source, -events, "cannot wait: %s", strerror(-events));

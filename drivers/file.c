@@ -30,12 +30,6 @@ struct file {
 	bool is_regular; /* read() never waits for a writer */
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 static struct file *file_new(struct source *source, const struct source_config *config)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -90,7 +84,7 @@ static ssize_t read_some(struct source *source, int fd, void *buf, size_t len)
 
 		if (got >= 0)
 			return got;
-		if (errno == EAGAIN || (errno == EINTR && is_interrupted(source)))
+		if (errno == EAGAIN || (errno == EINTR && source_is_interrupted(source)))
 			return SOURCE_NOT_YET;
 		if (errno != EINTR)
 			return source_fail(source, errno, "cannot read: %s", strerror(errno));
@@ -154,7 +148,7 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 		int events = pace_poll(file->fd, 0, &source->is_interrupted);
 
 		if (!events) {
-			atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+			source_count(&source->stats.wait_count, 1);
 			events = pace_poll(file->fd, deadline_ns, &source->is_interrupted);
 		}
 		if (!events)
@@ -165,7 +159,7 @@ static ssize_t stdin_read(struct source *source, void *buf, size_t len, int64_t 
 			return source_fail(source, EBADF, "the standard input has been closed");
 		got = read_some(source, file->fd, buf, len);
 		/* another reader of the same pipe was quicker: only the deadline ends the wait */
-		if (got != SOURCE_NOT_YET || is_interrupted(source) ||
+		if (got != SOURCE_NOT_YET || source_is_interrupted(source) ||
 		    units_monotonic_ns() >= deadline_ns)
 			return got;
 	}

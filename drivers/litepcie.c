@@ -130,7 +130,7 @@ int litepcie_open_node(struct source *source, const struct source_config *config
 		ret = make_room(source, dev);
 	if (ret)
 		return ret;
-	/* relaxed, here and below: counters written by this side alone, each exact by itself */
+	/* relaxed: a figure by itself */
 	atomic_store_explicit(&source->stats.device_ring_bytes, safe_count(dev) * dev->buffer_bytes,
 			      memory_order_relaxed);
 	return 0;
@@ -181,11 +181,9 @@ static int litepcie_start(struct source *source)
 /* How many buffers are behind us. */
 static int look(struct source *source, struct litepcie *dev, size_t *ready_count)
 {
-	struct source_stats *stats = &source->stats;
 	struct node_litepcie_writer counters;
 	int ret = switch_dma(dev, true, &counters);
 	size_t held_count;
-	uint64_t fill;
 
 	if (ret)
 		return node_fail(source, ret, "cannot ask for the counters");
@@ -195,10 +193,7 @@ static int look(struct source *source, struct litepcie *dev, size_t *ready_count
 				   (long long)counters.sw_count, (long long)counters.hw_count);
 	*ready_count = (size_t)(counters.hw_count - counters.sw_count);
 	held_count = *ready_count < safe_count(dev) ? *ready_count : safe_count(dev);
-	fill = held_count * dev->buffer_bytes;
-	atomic_store_explicit(&stats->device_fill_bytes, fill, memory_order_relaxed);
-	if (fill > atomic_load_explicit(&stats->device_fill_max_bytes, memory_order_relaxed))
-		atomic_store_explicit(&stats->device_fill_max_bytes, fill, memory_order_relaxed);
+	source_tell_fill(source, held_count * dev->buffer_bytes);
 	return 0;
 }
 
@@ -323,7 +318,7 @@ static int wait_for_data(struct source *source, struct litepcie *dev, int64_t de
 	int64_t left;
 	int events;
 
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	source_count(&source->stats.wait_count, 1);
 	events = dev->ops->poll(dev->node, deadline_ns, &source->is_interrupted);
 	if (events < 0)
 		return node_fail(source, events, "cannot wait");

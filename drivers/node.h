@@ -50,7 +50,7 @@ struct node_ops {
 	int (*open)(const char *path, int flags, void **node); /* flags of open(2); 0 or -errno */
 	ssize_t (*read)(void *node, void *buf, size_t len);    /* bytes or -errno */
 	int (*control)(void *node, unsigned long request, void *argument); /* 0 or -errno */
-	/* as pace_poll(), the deadline by monotonic_ns() */
+	/* as pace_poll(), the deadline by monotonic_ns(); of xdma_fake NULL: that driver has no poll, and a read() waits */
 	int (*poll)(void *node, int64_t deadline_ns, const _Atomic bool *is_interrupted);
 	void (*wait)(void *node, int64_t ns); /* sleep; a signal ends it early */
 	int64_t (*monotonic_ns)(void *node);

@@ -32,7 +32,7 @@ enum datagram_step {
 
 /* What the streams of one source share. */
 struct order_room {
-	struct staging *staging; /* room for window payloads, and for two of each stream */
+	struct staging *staging; /* room for window payloads, two more, and one of each stream */
 	uint32_t window;         /* datagrams, a power of two */
 	size_t frame_bytes;
 	uint64_t waiting_count; /* behind holes, of all streams */

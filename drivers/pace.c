@@ -134,8 +134,7 @@ size_t pace_wait(const struct pace *pace, uint64_t position, size_t len, uint64_
 
 		if (available >= lump || now >= deadline_ns || is_set(pace->is_interrupted))
 			return available < len ? (size_t)available : len;
-		/* relaxed: a counter, exact by itself */
-		atomic_fetch_add_explicit(wait_count, 1, memory_order_relaxed);
+		source_count(wait_count, 1);
 		pace_sleep_until(smaller(pace_time_of(pace, position + lump, now), deadline_ns),
 				 pace->is_interrupted);
 	}

@@ -500,11 +500,6 @@ const char *packet_fate_key(enum packet_fate fate)
 	return fates[fate].key;
 }
 
-const char *packet_fate_words(enum packet_fate fate)
-{
-	return fates[fate].words;
-}
-
 /* Appends like printf to the @*used characters of @text. */
 static void __attribute__((format(printf, 4, 5)))
 append(char *text, size_t size, size_t *used, const char *format, ...)

@@ -100,9 +100,8 @@ void packet_finder_counts(const struct packet_finder *finder, struct packet_coun
 /** packet_count() - packets of all fates */
 uint64_t packet_count(const struct packet_counts *counts);
 
-/** packet_fate_key() - "not_udp": a name for JSON; packet_fate_words() - "not UDP" */
+/** packet_fate_key() - "not_udp": a name for JSON */
 const char *packet_fate_key(enum packet_fate fate);
-const char *packet_fate_words(enum packet_fate fate);
 
 /**
  * packet_tell_left_out() - "3 not UDP, 2 cut short by the capture, 4 fragments of 1 incomplete datagram"

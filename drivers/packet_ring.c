@@ -68,12 +68,6 @@ struct place {
 	struct pcapng_packet packet;
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_details(struct source *source, struct packet_ring *ring)
@@ -369,20 +363,14 @@ static void ring_stop(struct source *source)
 	shut_out(source->state);
 }
 
-/* relaxed: counters, each exact by itself */
-static void add_to(_Atomic uint64_t *counter, uint64_t count)
-{
-	atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
-}
-
 /* Also while no block comes: the kernel's counter has 32 bits, and who looks at ours wants to know. */
 static void count_dropped(struct source *source, struct packet_ring *ring)
 {
 	uint64_t count = interface_dropped(ring->fd);
 
 	ring->untold_count += count;
-	add_to(&source->stats.packets.dropped_count, count);
-	add_to(&source->stats.packets.lost_count, count);
+	source_count(&source->stats.packets.dropped_count, count);
+	source_count(&source->stats.packets.lost_count, count);
 }
 
 /* A recording of whole packets in which not all are whole says so. */
@@ -428,11 +416,11 @@ static int wait_a_little(struct source *source, struct packet_ring *ring, int64_
 	int64_t now = units_monotonic_ns();
 	int events, ret;
 
-	if (now >= deadline_ns || is_interrupted(source)) {
+	if (now >= deadline_ns || source_is_interrupted(source)) {
 		ret = look(source, ring);
 		return ret < 0 || ring->is_stopped ? ret : SOURCE_NOT_YET;
 	}
-	add_to(&source->stats.wait_count, 1);
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(ring->fd, deadline_ns, &source->is_interrupted);
 	if (events < 0)
 		return source_fail(source, -events, "cannot wait: %s", strerror(-events));
@@ -492,7 +480,7 @@ static ssize_t ring_take(struct source *source, uint32_t *block, int64_t deadlin
 	ring->untold_count = 0;
 	if (ret != 1)
 		return ret;
-	add_to(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
+	source_count(&source->stats.packets.received_count, header_of(ring, ring->next)->num_pkts);
 	bytes = convert(source, ring->next, &mark->utc_ns);
 	tell_cut(source, ring);
 	*block = move_on(ring);

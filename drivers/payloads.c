@@ -7,19 +7,14 @@
 
 struct payloads {
 	struct datagrams *datagrams;
-	struct source_packets counts; /* of the datagrams */
-	bool use_any_sender;
-	bool is_found; /* psn or frame were not given */
-	bool has_told_found;
+	struct source_packets *counts;
 	bool has_ended;
 
 	uint16_t ports[DATAGRAMS_PORT_MAX];
 	unsigned port_count, last_port;
 
-	uint64_t dropped_count;  /* packets, all */
-	uint64_t pending_count;  /* of them: told to be lost neither by numbers nor as packets */
-	int64_t pending_utc_ns;  /* they were dropped before this moment */
-	uint64_t unplaced_count; /* of them: told as lost packets */
+	uint64_t pending_count; /* dropped, and told to be lost neither by numbers nor as packets */
+	int64_t pending_utc_ns; /* they were dropped before this moment */
 
 	/* the read */
 	unsigned char *buf;
@@ -27,7 +22,8 @@ struct payloads {
 	struct source_mark *mark;
 };
 
-int payloads_create(struct payloads **out, const struct datagrams_config *config)
+int payloads_create(struct payloads **out, const struct datagrams_config *config,
+		    struct source_packets *counts)
 {
 	struct datagrams_config own = *config;
 	struct payloads *p = calloc(1, sizeof(*p));
@@ -36,9 +32,8 @@ int payloads_create(struct payloads **out, const struct datagrams_config *config
 	if (!p)
 		return -ENOMEM;
 	own.port_count = DATAGRAMS_PORT_MAX;
-	p->use_any_sender = config->use_any_sender;
-	p->is_found = config->psn == PSN_AUTO || config->frame_bytes == 0;
-	if (datagrams_create(&p->datagrams, &own, &p->counts) < 0) {
+	p->counts = counts;
+	if (datagrams_create(&p->datagrams, &own, counts) < 0) {
 		payloads_free(p);
 		return -ENOMEM;
 	}
@@ -93,14 +88,14 @@ static bool has_numbers(const struct payloads *p)
 bool payloads_take(struct payloads *p, const struct packet_udp *udp, int64_t utc_ns)
 {
 	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
-	struct datagram_sender sender;
-	struct datagram datagram = { .bytes = udp->len, .port = place_port(p, udp->destination_port) };
+	struct datagram_sender sender = { .len = (uint8_t)udp->sender_bytes };
+	struct datagram datagram = {
+		.bytes = udp->len,
+		.port = place_port(p, udp->destination_port),
+		.sender = &sender,
+	};
 
-	if (!p->use_any_sender) {
-		sender.len = (uint8_t)udp->sender_bytes;
-		memcpy(sender.bytes, udp->sender, sizeof(sender.bytes));
-		datagram.sender = &sender;
-	}
+	memcpy(sender.bytes, udp->sender, sizeof(sender.bytes));
 	datagram_split(p->datagrams, &datagram, udp->payload);
 	if (datagrams_take(p->datagrams, &datagram,
 			   frame_bytes > 0 && p->len - p->used >= frame_bytes) == DATAGRAM_PASSED) {
@@ -118,7 +113,7 @@ bool payloads_take(struct payloads *p, const struct packet_udp *udp, int64_t utc
 
 void payloads_dropped(struct payloads *p, uint64_t count, int64_t utc_ns)
 {
-	p->dropped_count += count;
+	source_count(&p->counts->dropped_count, count);
 	p->pending_count += count;
 	p->pending_utc_ns = utc_ns;
 }
@@ -146,50 +141,21 @@ void payloads_end(struct payloads *p)
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-/* relaxed: counters, each exact by itself; one writer */
-static void copy(_Atomic uint64_t *to, const _Atomic uint64_t *from, uint64_t more)
-{
-	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed) + more,
-			      memory_order_relaxed);
-}
-
-static void copy_counts(const struct payloads *p, struct source_packets *to)
-{
-	const struct source_packets *from = &p->counts;
-
-	copy(&to->received_count, &from->received_count, 0);
-	copy(&to->lost_count, &from->lost_count, p->unplaced_count);
-	copy(&to->late_count, &from->late_count, 0);
-	copy(&to->duplicate_count, &from->duplicate_count, 0);
-	copy(&to->reordered_count, &from->reordered_count, 0);
-	copy(&to->stray_count, &from->stray_count, 0);
-	copy(&to->unwanted_count, &from->unwanted_count, 0);
-	copy(&to->restart_count, &from->restart_count, 0);
-	copy(&to->dropped_count, &from->dropped_count, p->dropped_count);
-}
-
 static void tell_pending(struct payloads *p)
 {
 	if (datagrams_psn(p->datagrams) != PSN_NONE && !p->has_ended)
 		return;
 	p->mark->lost_packets += p->pending_count;
-	p->unplaced_count += p->pending_count;
+	datagrams_lost_somewhere(p->datagrams, p->pending_count);
 	p->pending_count = 0;
 }
 
 void payloads_tell(struct payloads *p, struct source *source, bool has_mark)
 {
-	size_t frame_bytes = datagrams_frame_bytes(p->datagrams);
-
 	if (has_mark) {
 		datagrams_tell(p->datagrams, p->mark, p->used > 0);
 		tell_pending(p);
 	}
 	datagrams_count(p->datagrams);
-	copy_counts(p, &source->stats.packets);
-	if (frame_bytes > 0 && p->is_found && !p->has_told_found) {
-		p->has_told_found = true;
-		source_note(source, "datagrams are taken as psn=%s,frame=%zu",
-			    psn_name(datagrams_psn(p->datagrams)), frame_bytes);
-	}
+	datagrams_note(p->datagrams, source);
 }

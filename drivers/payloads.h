@@ -26,8 +26,15 @@
 
 struct payloads;
 
-/** payloads_create() - @config: port_count doesn't matter. Return: 0; -ENOMEM. */
-int payloads_create(struct payloads **out, const struct datagrams_config *config);
+/**
+ * payloads_create() - what a capture's datagrams are to become
+ * @config: port_count doesn't matter
+ * @counts: where the packets are counted; must outlive it
+ *
+ * Return: 0; -ENOMEM.
+ */
+int payloads_create(struct payloads **out, const struct datagrams_config *config,
+		    struct source_packets *counts);
 
 /** payloads_free() - NULL is fine */
 void payloads_free(struct payloads *payloads);
@@ -61,7 +68,7 @@ void payloads_fill(struct payloads *payloads, void *buf, size_t len);
 void payloads_end(struct payloads *payloads);
 
 /**
- * payloads_tell() - a read is over: the counters of source->stats.packets, what is to be said, the rest of the mark
+ * payloads_tell() - a read is over: the counters, what is to be said, the rest of the mark
  * @has_mark: what is returned has a mark; false: SOURCE_NOT_YET, all that has to be in it comes next time
  */
 void payloads_tell(struct payloads *payloads, struct source *source, bool has_mark);

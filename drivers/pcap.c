@@ -36,8 +36,6 @@
 #define RETIRE_MS 20      /* a block that isn't full is handed out after this time */
 #define LAST_NS \
 	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
-#define HOLD_NS \
-	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
 #define BUFFER_MIN (UINT64_C(512) << 10) /* two blocks */
 #define BUFFER_MAX INT32_MAX
@@ -61,12 +59,6 @@ struct live {
 	bool is_gone; /* the interface: an error, once all is out that came before */
 };
 
-static bool is_interrupted(const struct source *source)
-{
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* ---- details --------------------------------------------------------------------------------- */
 
 static int take_size(struct source *source, const struct source_detail *detail, uint64_t least,
@@ -80,18 +72,6 @@ static int take_size(struct source *source, const struct source_detail *detail, 
 	return ret;
 }
 
-static int take_port(struct source *source, const struct source_detail *detail, struct live *live)
-{
-	uint64_t port;
-	int ret = source_detail_count(source, detail, &port, UINT16_MAX);
-
-	if (ret == 0 && port == 0)
-		ret = source_fail(source, EINVAL, "port=0: expected 1 to 65535");
-	if (ret == 0)
-		live->finder_config.port = (uint16_t)port;
-	return ret;
-}
-
 static int take_detail(struct source *source, const struct source_detail *detail, struct live *live)
 {
 	bool is_done;
@@ -102,7 +82,7 @@ static int take_detail(struct source *source, const struct source_detail *detail
 	if (is_done)
 		return ret;
 	if (strcmp(detail->key, "port") == 0)
-		return take_port(source, detail, live);
+		return source_detail_port(source, detail, &live->finder_config.port);
 	if (strcmp(detail->key, "buffer") == 0)
 		return take_size(source, detail, BUFFER_MIN, BUFFER_MAX, &live->buffer_bytes);
 	return take_size(source, detail, SNAP_MIN, INTERFACE_SNAP_BYTES, &live->snap_bytes);
@@ -215,7 +195,7 @@ static int live_open(struct source *source, const struct source_config *config)
 	if (ret < 0)
 		return ret;
 	if (packet_finder_create(&live->finder, &live->finder_config) < 0 ||
-	    payloads_create(&live->payloads, &live->datagrams_config) < 0)
+	    payloads_create(&live->payloads, &live->datagrams_config, &source->stats.packets) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
 	live->wanted_start_utc_ns = config->start_utc_ns;
 	source->rate_bps = config->rate_bps;
@@ -252,7 +232,9 @@ static void tell_buffer(struct source *source, const struct live *live)
 
 	units_format_size(got, granted);
 	units_format_size(asked, live->buffer_bytes);
-	if (granted + granted / 8 < live->buffer_bytes)
+	if (granted == 0)
+		source_note(source, "listening");
+	else if (granted + granted / 8 < live->buffer_bytes)
 		source_note(source, "listening with a buffer of %s: the kernel had no %s", got, asked);
 	else
 		source_note(source, "listening with a buffer of %s", got);
@@ -360,19 +342,18 @@ static int wait_for_more(struct source *source, struct live *live, int64_t deadl
 
 	if (live->is_stopped)
 		return end(source, live);
-	if (is_waiting && now - live->came_ns >= HOLD_NS) {
+	if (is_waiting && now - live->came_ns >= DATAGRAMS_HOLD_NS) {
 		payloads_give_up(live->payloads);
 		return AGAIN;
 	}
-	if (now >= deadline_ns || is_interrupted(source)) {
+	if (now >= deadline_ns || source_is_interrupted(source)) {
 		int ret = look(source, live);
 
 		return ret == AGAIN && !live->is_stopped ? SOURCE_NOT_YET : ret;
 	}
-	if (is_waiting && until_ns > live->came_ns + HOLD_NS)
-		until_ns = live->came_ns + HOLD_NS;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	if (is_waiting && until_ns > live->came_ns + DATAGRAMS_HOLD_NS)
+		until_ns = live->came_ns + DATAGRAMS_HOLD_NS;
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(pcap_fileno(live->pcap), until_ns, &source->is_interrupted);
 	if (events < 0)
 		return source_fail(source, -events, "cannot wait: %s", strerror(-events));

@@ -58,7 +58,6 @@ struct pcapfile {
 static int take_detail(struct source *source, const struct source_detail *detail)
 {
 	struct pcapfile *file = source->state;
-	uint64_t port;
 	bool is_done;
 	int ret = datagrams_detail(source, detail, &file->datagrams_config, &is_done);
 
@@ -77,12 +76,7 @@ static int take_detail(struct source *source, const struct source_detail *detail
 		file->filter = strdup(detail->value);
 		return file->filter ? 0 : source_fail(source, ENOMEM, "out of memory");
 	}
-	ret = source_detail_count(source, detail, &port, UINT16_MAX);
-	if (ret == 0 && port == 0)
-		ret = source_fail(source, EINVAL, "port=0: expected 1 to 65535");
-	if (ret == 0)
-		file->port = (uint16_t)port;
-	return ret;
+	return source_detail_port(source, detail, &file->port);
 }
 
 static int take_details(struct source *source)
@@ -137,7 +131,7 @@ static int begin_order(struct source *source)
 {
 	struct pcapfile *file = source->state;
 
-	if (payloads_create(&file->payloads, &file->datagrams_config) < 0)
+	if (payloads_create(&file->payloads, &file->datagrams_config, &source->stats.packets) < 0)
 		return source_fail(source, ENOMEM, "out of memory");
 	source->has_packets = true;
 	source->frame_bytes = file->datagrams_config.frame_bytes;
@@ -292,9 +286,7 @@ static void take_packet(struct source *source)
 
 static bool is_late(const struct source *source, int64_t deadline_ns)
 {
-	/* relaxed: nothing travels with the flag */
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed) ||
-	       units_monotonic_ns() >= deadline_ns;
+	return source_is_interrupted(source) || units_monotonic_ns() >= deadline_ns;
 }
 
 /* Return: 1 = there may be another packet; SOURCE_END; SOURCE_NOT_YET; -errno. */
@@ -340,8 +332,7 @@ static bool wait_until_due(struct source *source, int64_t deadline_ns)
 	if (file->due_ns <= now)
 		return true;
 	if (deadline_ns > now) {
-		/* relaxed: a counter, exact by itself */
-		atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+		source_count(&source->stats.wait_count, 1);
 		pace_sleep_until(file->due_ns < deadline_ns ? file->due_ns : deadline_ns,
 				 &source->is_interrupted);
 	}

@@ -34,6 +34,7 @@ bool savefile_is_one(const void *data);
  * @fd:             stays the caller's
  * @is_interrupted: set by any thread: don't wait for a pipe any more; NULL = never
  *
+ * savefile_free() it also after an error.
  * Return: 0; -ENOMEM.
  */
 int savefile_create(struct savefile **out, int fd, const _Atomic bool *is_interrupted);

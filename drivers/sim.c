@@ -367,10 +367,7 @@ static bool lose_overrun(struct source *source, struct sim *sim)
 		skip_to(sim, sim->position + lost);
 		fill = sim->buffer_bytes;
 	}
-	/* relaxed: figures for display, written by this thread only */
-	atomic_store_explicit(&source->stats.device_fill_bytes, fill, memory_order_relaxed);
-	if (fill > atomic_load_explicit(&source->stats.device_fill_max_bytes, memory_order_relaxed))
-		atomic_store_explicit(&source->stats.device_fill_max_bytes, fill, memory_order_relaxed);
+	source_tell_fill(source, fill);
 	return is_overrun;
 }
 

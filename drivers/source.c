@@ -316,11 +316,14 @@ static ssize_t check_result(struct source *source, ssize_t got, size_t len)
 	return got;
 }
 
-/* relaxed: counters, each exact by itself; others only read them */
-static void add_to(_Atomic uint64_t *counter, uint64_t more)
+void source_tell_fill(struct source *source, uint64_t bytes)
 {
-	if (more)
-		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+	struct source_stats *stats = &source->stats;
+
+	/* relaxed: figures for display, written by this thread only */
+	atomic_store_explicit(&stats->device_fill_bytes, bytes, memory_order_relaxed);
+	if (bytes > atomic_load_explicit(&stats->device_fill_max_bytes, memory_order_relaxed))
+		atomic_store_explicit(&stats->device_fill_max_bytes, bytes, memory_order_relaxed);
 }
 
 void source_tell_capture(struct source *source, const struct packet_counts *counts)
@@ -365,11 +368,11 @@ static ssize_t count(struct source *source, ssize_t got, struct source_mark *mar
 	if (got == SOURCE_NOT_YET)
 		*mark = (struct source_mark){ 0 };
 	if (got > 0)
-		add_to(&source->stats.received_bytes, (uint64_t)got);
-	add_to(&source->stats.lost_bytes, mark->lost_bytes);
-	add_to(&source->stats.discarded_bytes, mark->discarded_bytes);
+		source_count(&source->stats.received_bytes, (uint64_t)got);
+	source_count(&source->stats.lost_bytes, mark->lost_bytes);
+	source_count(&source->stats.discarded_bytes, mark->discarded_bytes);
 	if (mark->is_estimated)
-		add_to(&source->stats.estimated_bytes, mark->lost_bytes);
+		source_count(&source->stats.estimated_bytes, mark->lost_bytes);
 	return got;
 }
 
@@ -457,5 +460,17 @@ int source_detail_count(struct source *source, const struct source_detail *detai
 	if (!ret && *count > max)
 		ret = source_fail(source, ERANGE, "%s=%s is more than %llu", detail->key,
 				  detail->value, (unsigned long long)max);
+	return ret;
+}
+
+int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port)
+{
+	uint64_t number = 0;
+	int ret = source_detail_count(source, detail, &number, UINT16_MAX);
+
+	if (!ret && number == 0)
+		ret = source_fail(source, EINVAL, "%s=0: expected 1 to 65535", detail->key);
+	if (!ret)
+		*port = (uint16_t)number;
 	return ret;
 }

@@ -208,6 +208,7 @@ void source_give(struct source *source, uint32_t block);
  */
 ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
 		    struct source_mark *mark);
+
 /**
  * source_fill() - VDIF frames, marked invalid, that stand for what was lost
  * @len: more than 0; all calls behind one source_read() together no more than its mark.lost_bytes
@@ -264,7 +265,7 @@ bool source_next_detail(const struct source *source, const char **cursor, char *
 			struct source_detail *detail);
 
 /**
- * source_detail_bytes(), _rate(), _time(), _frequency(), _count() - the value of a detail, see units.h
+ * source_detail_bytes(), _rate(), _time(), _frequency(), _count(), _port() - the value of a detail, see units.h
  * Return: 0; -EINVAL or -ERANGE with source->error set.
  */
 int source_detail_bytes(struct source *source, const struct source_detail *detail, uint64_t *bytes);
@@ -273,9 +274,21 @@ int source_detail_time(struct source *source, const struct source_detail *detail
 int source_detail_frequency(struct source *source, const struct source_detail *detail, uint64_t *hz);
 int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
 			uint64_t max);
+int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port);
 
 /** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
 void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** source_count() - so many more, in a counter of source->stats. Thread: reader. */
+static inline void source_count(_Atomic uint64_t *counter, uint64_t more)
+{
+	/* relaxed: counters, each exact by itself; others only read them */
+	if (more)
+		atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/** source_tell_fill() - of the device's own ring, now. Thread: reader. */
+void source_tell_fill(struct source *source, uint64_t bytes);
 
 /** source_tell_capture() - the counters of source->stats.capture are as these */
 void source_tell_capture(struct source *source, const struct packet_counts *counts);

@@ -29,8 +29,6 @@
 #define PREFIX_MAX 8
 #define RCVBUF_DEFAULT (UINT64_C(256) << 20)
 #define RCVBUF_MAX (UINT64_C(1) << 30) /* the kernel counts twice as much in an int */
-#define HOLD_NS \
-	INT64_C(100000000) /* what is missing is waited for so long, when nothing else comes */
 /* When all were emptied they aren't looked at again at once: then one call gets more. Their buffers must not fill meanwhile. */
 #define REST_NS INT64_C(500000)
 #define REST_RCVBUF (UINT64_C(16) << 20)
@@ -63,7 +61,7 @@ struct udp {
 	int64_t came_ns; /* when something came last */
 	int64_t rest_until_ns;
 	bool is_stopped, has_ended;
-	bool has_told_frame, has_told_stray, has_told_drops, has_told_restart;
+	bool has_told_stray, has_told_drops, has_told_restart;
 	bool has_stray;
 	struct arrival stray; /* the first one */
 
@@ -326,28 +324,33 @@ static int receive(struct source *source, struct udp *udp, unsigned count)
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-/* relaxed: a counter, exact by itself */
-static void count_dropped(struct source *source, uint64_t count)
+/*
+ * What a socket has dropped so far, as a datagram or the kernel tells it. The counter goes back where less is told than
+ * is known already: by a datagram that was let in while another one was still shut out, and by the last look when
+ * one came behind it.
+ */
+static void take_dropped(struct source *source, struct udp *udp, unsigned port, uint32_t counter)
 {
-	atomic_fetch_add_explicit(&source->stats.packets.dropped_count, count, memory_order_relaxed);
+	struct udp_socket *from = &udp->sockets[port];
+	int32_t dropped = (int32_t)(counter - from->dropped);
+
+	if (dropped <= 0)
+		return;
+	from->dropped = counter;
+	source_count(&source->stats.packets.dropped_count, (uint64_t)dropped);
+	datagrams_lost(udp->datagrams, port, (uint64_t)dropped);
 }
 
 static enum datagram_step take(struct source *source, struct udp *udp, unsigned i,
 			       struct datagram *datagram, bool may_pass)
 {
 	const struct arrival *arrival = &udp->arrivals[i];
-	struct udp_socket *from = &udp->sockets[udp->turn];
-	uint32_t dropped = arrival->dropped - from->dropped;
 	enum datagram_step step;
 
 	datagram->bytes = arrival->bytes;
 	datagram->port = udp->turn;
 	datagram->sender = &arrival->sender;
-	if (dropped) {
-		from->dropped = arrival->dropped;
-		count_dropped(source, dropped);
-		datagrams_lost(udp->datagrams, udp->turn, dropped);
-	}
+	take_dropped(source, udp, udp->turn, arrival->dropped);
 	step = datagrams_take(udp->datagrams, datagram, may_pass);
 	if (step == DATAGRAM_STRAY && !udp->has_stray) {
 		udp->has_stray = true;
@@ -456,15 +459,8 @@ static int take_batch(struct source *source, struct udp *udp, unsigned char *buf
 /* Drops that no datagram came behind. */
 static void count_last_drops(struct source *source, struct udp *udp)
 {
-	for (unsigned i = 0; i < udp->socket_count; i++) {
-		struct udp_socket *s = &udp->sockets[i];
-		int32_t dropped = (int32_t)(s->dropped_at_stop - s->dropped);
-
-		if (dropped <= 0)
-			continue;
-		count_dropped(source, (uint64_t)dropped);
-		datagrams_lost(udp->datagrams, i, (uint64_t)dropped);
-	}
+	for (unsigned i = 0; i < udp->socket_count; i++)
+		take_dropped(source, udp, i, udp->sockets[i].dropped_at_stop);
 }
 
 /* Nothing is there. Return: AGAIN, or what source_read() returns. */
@@ -482,16 +478,15 @@ static int wait_for_more(struct source *source, struct udp *udp, int64_t deadlin
 		udp->has_ended = true;
 		return datagrams_has_ready(udp->datagrams) ? AGAIN : SOURCE_END;
 	}
-	if (is_waiting && now - udp->came_ns >= HOLD_NS) {
+	if (is_waiting && now - udp->came_ns >= DATAGRAMS_HOLD_NS) {
 		datagrams_give_up(udp->datagrams);
 		return AGAIN;
 	}
-	if (now >= deadline_ns || atomic_load_explicit(&source->is_interrupted, memory_order_relaxed))
+	if (now >= deadline_ns || source_is_interrupted(source))
 		return SOURCE_NOT_YET;
-	if (is_waiting && until > udp->came_ns + HOLD_NS)
-		until = udp->came_ns + HOLD_NS;
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	if (is_waiting && until > udp->came_ns + DATAGRAMS_HOLD_NS)
+		until = udp->came_ns + DATAGRAMS_HOLD_NS;
+	source_count(&source->stats.wait_count, 1);
 	events = pace_poll(udp->epoll, until, &source->is_interrupted);
 	return events < 0 ? source_fail(source, -events, "cannot wait: %s", strerror(-events)) : AGAIN;
 }
@@ -506,17 +501,6 @@ static void rest(const struct source *source, struct udp *udp, int64_t deadline_
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
-
-static void tell_frame(struct source *source, struct udp *udp)
-{
-	if (udp->has_told_frame || datagrams_frame_bytes(udp->datagrams) == 0)
-		return;
-	udp->has_told_frame = true;
-	if (udp->config.psn == PSN_AUTO || udp->config.frame_bytes == 0)
-		source_note(source, "datagrams are taken as psn=%s,frame=%zu",
-			    psn_name(datagrams_psn(udp->datagrams)),
-			    datagrams_frame_bytes(udp->datagrams));
-}
 
 static void tell_stray(struct source *source, struct udp *udp)
 {
@@ -539,7 +523,7 @@ static void tell_words(struct source *source, struct udp *udp)
 	struct source_packets *packets = &source->stats.packets;
 	uint64_t dropped = atomic_load_explicit(&packets->dropped_count, memory_order_relaxed);
 
-	tell_frame(source, udp);
+	datagrams_note(udp->datagrams, source);
 	if (udp->has_stray && !udp->has_told_stray)
 		tell_stray(source, udp);
 	if (!udp->has_told_drops && dropped) {

@@ -270,7 +270,6 @@ static int set_up(struct source *source, int fd, const struct udp_address *addre
 {
 	struct sockaddr_storage full;
 	socklen_t len = with_port(address, port, &full);
-	int ret;
 
 	if (full.ss_family == AF_INET6)
 		set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, !address->is_any);
@@ -285,8 +284,7 @@ static int set_up(struct source *source, int fd, const struct udp_address *addre
 	udp_socket_shut_out(fd);
 	if (bind(fd, (const struct sockaddr *)&full, len))
 		return refuse_bind(source, address, port, errno);
-	ret = address->is_multicast ? join(source, fd, address) : 0;
-	return ret;
+	return address->is_multicast ? join(source, fd, address) : 0;
 }
 
 int udp_socket_open(struct source *source, const struct udp_address *address, uint16_t port,

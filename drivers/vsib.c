@@ -107,12 +107,6 @@ static int ask(const struct vsib *vsib, enum board_request request, unsigned lon
 	return vsib->ops->control(vsib->board, request, 0, result);
 }
 
-/* relaxed, here and below: counters written by the reader thread alone, each exact by itself */
-static void count(_Atomic uint64_t *counter)
-{
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
-
 static uint64_t bytes_in(const struct vsib *vsib, int64_t ns)
 {
 	return vsib->clocked_bps ? units_bytes_at(vsib->clocked_bps, ns) / vsib->divisor : 0;
@@ -247,6 +241,7 @@ static void find_ring(struct source *source, struct vsib *vsib)
 			    "the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
 			    (unsigned long long)USUAL_RING_BYTES);
 	}
+	/* relaxed: a figure by itself */
 	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes, memory_order_relaxed);
 }
 
@@ -462,7 +457,6 @@ static int measure(const struct vsib *vsib, unsigned long *free_bytes, int64_t *
 
 static void look_at_ring(struct source *source, struct vsib *vsib)
 {
-	struct source_stats *stats = &source->stats;
 	unsigned long free_bytes = 0;
 	int64_t when = 0;
 	uint64_t fill;
@@ -491,9 +485,7 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 	judge(source, vsib, when, fill);
 	vsib->fill_bytes = fill;
 	vsib->look_ns = when;
-	atomic_store_explicit(&stats->device_fill_bytes, fill, memory_order_relaxed);
-	if (fill > atomic_load_explicit(&stats->device_fill_max_bytes, memory_order_relaxed))
-		atomic_store_explicit(&stats->device_fill_max_bytes, fill, memory_order_relaxed);
+	source_tell_fill(source, fill);
 }
 
 /* Could the ring have gone round between the look and now? */
@@ -556,6 +548,7 @@ static void note_missing_marker(struct source *source, struct vsib *vsib)
 	if (marks->shift)
 		snprintf(where, sizeof(where), "found %llu samples too early",
 			 (unsigned long long)(marks->shift / marks->sample_bytes));
+	/* relaxed: our own */
 	source_note(source, "1PPS marker absent at second %llu, %s (%llu absent so far)",
 		    (unsigned long long)(marks->next / marks->second_bytes), where,
 		    (unsigned long long)atomic_load_explicit(&source->stats.marker_missing_count,
@@ -570,11 +563,11 @@ static uint64_t judge_marker(struct source *source, struct vsib *vsib, const uns
 	uint64_t missing = 0;
 
 	if (marks->is_good) {
-		count(&source->stats.marker_count);
+		source_count(&source->stats.marker_count, 1);
 		marks->shift = 0;
 		return 0;
 	}
-	count(&source->stats.marker_missing_count);
+	source_count(&source->stats.marker_missing_count, 1);
 	if (marks->shift && marks->is_shift_good) {
 		/* twice at the same wrong place is no chance any more */
 		missing = marks->shift;
@@ -725,7 +718,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 			return SOURCE_NOT_YET;
 		if (got == -EINTR)
 			continue;
-		count(&source->stats.wait_count);
+		source_count(&source->stats.wait_count, 1);
 		wait_for_lump(vsib, deadline_ns);
 		note_silence(source, vsib);
 	}

@@ -217,8 +217,7 @@ static void nap(struct source *source, struct xdma *xdma, int64_t deadline_ns, i
 {
 	int64_t now = xdma->ops->monotonic_ns(xdma->node);
 
-	/* relaxed: a counter, exact by itself */
-	atomic_fetch_add_explicit(&source->stats.wait_count, 1, memory_order_relaxed);
+	source_count(&source->stats.wait_count, 1);
 	if (now - since_ns < NAP_NS)
 		xdma->ops->wait(xdma->node, deadline_ns - now < NAP_NS ? deadline_ns - now : NAP_NS);
 }

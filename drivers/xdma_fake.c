@@ -26,7 +26,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include "drivers/fake.h"
@@ -217,15 +216,6 @@ static ssize_t xdma_read(void *node, void *buf, size_t len)
 	return ret == -ETIMEDOUT ? -(ssize_t)fake->expired_error : ret;
 }
 
-/* The driver has no poll of its own: always ready. */
-static int xdma_poll(void *node, int64_t deadline_ns, const _Atomic bool *is_interrupted)
-{
-	(void)node;
-	(void)deadline_ns;
-	(void)is_interrupted;
-	return POLLIN;
-}
-
 static void xdma_wait(void *node, int64_t ns)
 {
 	fake_wait(&((struct fake *)node)->clock, ns);
@@ -240,7 +230,6 @@ const struct node_ops xdma_fake = {
 	.open = xdma_open,
 	.read = xdma_read,
 	.control = xdma_control,
-	.poll = xdma_poll,
 	.wait = xdma_wait,
 	.monotonic_ns = xdma_monotonic_ns,
 	.close = xdma_close,

@@ -38,17 +38,12 @@ static uint64_t chance(struct fake *fake)
 	return fake->chance;
 }
 
-static bool is_interrupted(const struct source *source)
-{
-	return atomic_load_explicit(&source->is_interrupted, memory_order_relaxed);
-}
-
 /* Sleeps until @until_ns, or an interruption. */
 static void doze(const struct source *source, int64_t until_ns)
 {
 	int64_t now;
 
-	while ((now = units_monotonic_ns()) < until_ns && !is_interrupted(source)) {
+	while ((now = units_monotonic_ns()) < until_ns && !source_is_interrupted(source)) {
 		int64_t left = until_ns - now;
 		struct timespec pause = { .tv_nsec = left < 1000000 ? left : 1000000 };
 
@@ -81,7 +76,7 @@ static int fake_start(struct source *source)
 	const struct fake *fake = source->state;
 
 	doze(source, units_monotonic_ns() + fake->script.start_ns);
-	if (fake->script.start_ns && is_interrupted(source))
+	if (fake->script.start_ns && source_is_interrupted(source))
 		return -EINTR;
 	return -fake->script.start_error;
 }

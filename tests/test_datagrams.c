@@ -743,6 +743,23 @@ static void frames_by_themselves_are_found(void **state)
 	expect("a7.1 a7.2");
 }
 
+static void what_was_lost_before_one_that_was_none_is_not_forgotten(void **state)
+{
+	struct datagrams_config config = { .port_count = 1 };
+	unsigned char data[FRAME] = { [NAME_AT] = 'x' };
+
+	(void)state;
+	open_datagrams(&config);
+	datagrams_lost(d, 0, 4);
+	for (size_t bytes = 1; bytes <= 17; bytes++) /* more than are kept */
+		offer(data, bytes, 0, 1);
+	offer(data, FRAME, 0, 1);
+	offer(data, FRAME, 0, 1);
+	expect("-4 x x");
+	assert_int_equal(get(&counts.lost_count), 4);
+	assert_int_equal(get(&counts.stray_count), 17);
+}
+
 static void other_bytes_have_no_numbers(void **state)
 {
 	struct datagrams_config config = { .port_count = 1 };
@@ -938,6 +955,8 @@ int main(void)
 		cmocka_unit_test_teardown(mark5b_frames_may_come_in_halves, close_datagrams),
 		cmocka_unit_test(numbers_in_front_of_frames_are_found),
 		cmocka_unit_test_teardown(frames_by_themselves_are_found, close_datagrams),
+		cmocka_unit_test_teardown(what_was_lost_before_one_that_was_none_is_not_forgotten,
+					  close_datagrams),
 		cmocka_unit_test_teardown(other_bytes_have_no_numbers, close_datagrams),
 		cmocka_unit_test_teardown(one_datagram_in_all_is_taken_at_the_end, close_datagrams),
 		cmocka_unit_test_teardown(what_was_given_is_not_looked_for, close_datagrams),

@@ -25,14 +25,23 @@ static unsigned char out[1 << 16];
 static size_t out_bytes;
 static uint64_t lost_packets, lost_bytes;
 
-static void open_payloads(enum psn_kind psn)
+static void open_from(enum psn_kind psn, bool use_any_sender)
 {
-	const struct datagrams_config config = { .psn = psn, .frame_bytes = FRAME };
+	const struct datagrams_config config = {
+		.psn = psn,
+		.frame_bytes = FRAME,
+		.use_any_sender = use_any_sender,
+	};
 
-	assert_int_equal(payloads_create(&payloads, &config), 0);
+	assert_int_equal(payloads_create(&payloads, &config, &source.stats.packets), 0);
 	memset(&source, 0, sizeof(source));
 	out_bytes = 0;
 	lost_packets = lost_bytes = 0;
+}
+
+static void open_payloads(enum psn_kind psn)
+{
+	open_from(psn, false);
 }
 
 static int close_payloads(void **state)
@@ -77,15 +86,20 @@ static size_t end_read(void)
 }
 
 /* In reads of @len bytes. */
+static void feed_udp(const struct packet_udp *udp, int64_t utc_ns, size_t len)
+{
+	for (begin(len); payloads_bytes(payloads) > 0; begin(len))
+		end_read();
+	payloads_take(payloads, udp, utc_ns);
+	end_read();
+}
+
 static void feed(uint64_t number, uint16_t port, bool has_prefix, int64_t utc_ns, size_t len)
 {
 	unsigned char data[PREFIX + FRAME];
 	const struct packet_udp udp = datagram(data, number, port, has_prefix);
 
-	for (begin(len); payloads_bytes(payloads) > 0; begin(len))
-		end_read();
-	payloads_take(payloads, &udp, utc_ns);
-	end_read();
+	feed_udp(&udp, utc_ns, len);
 }
 
 static void finish(void)
@@ -152,6 +166,25 @@ static void each_port_has_its_own_numbers(void **state)
 	assert_int_equal(source.stats.packets.lost_count, 0);
 }
 
+static void from_any_sender_each_has_its_own_numbers(void **state)
+{
+	unsigned char data[PREFIX + FRAME];
+
+	(void)state;
+	open_from(PSN_LE64, true);
+	for (uint64_t number = 'a'; number <= 'c'; number++) {
+		for (unsigned char from = 1; from <= 3; from++) {
+			struct packet_udp udp = datagram(data, number, PORT, true);
+
+			udp.sender[3] = from;
+			feed_udp(&udp, 1, FRAME);
+		}
+	}
+	finish();
+	assert_out("aaabbbccc");
+	assert_int_equal(source.stats.packets.duplicate_count, 0);
+}
+
 static void more_ports_than_there_is_room_for_are_one(void **state)
 {
 	(void)state;
@@ -214,6 +247,7 @@ int main(void)
 		cmocka_unit_test(payloads_come_whole_in_reads_of_any_length),
 		cmocka_unit_test_teardown(one_read_takes_as_many_as_have_room, close_payloads),
 		cmocka_unit_test_teardown(each_port_has_its_own_numbers, close_payloads),
+		cmocka_unit_test_teardown(from_any_sender_each_has_its_own_numbers, close_payloads),
 		cmocka_unit_test_teardown(more_ports_than_there_is_room_for_are_one, close_payloads),
 		cmocka_unit_test_teardown(numbers_tell_what_drops_took, close_payloads),
 		cmocka_unit_test_teardown(drops_behind_the_last_datagram_are_lost_packets,
