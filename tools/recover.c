@@ -433,15 +433,37 @@ static bool is_of_name(const char *file, const char *name)
 	return strncmp(file, name, len) == 0 && file[len] == '.';
 }
 
-/* One of the recording's, or of its second copy's. */
-static bool is_own(const struct recovery *recovery, const char *file)
+static bool is_of_target(const struct history_file *file, int target)
+{
+	return target < 0 || file->target == (unsigned)target;
+}
+
+/* What the metadata of one of its files are called while they are written: with a template that may be anything. */
+static bool is_metadata_part(const struct recovery *recovery, int target, const char *file)
+{
+	const struct history *history = recovery->info->history;
+	char name[PATH_MAX];
+
+	for (size_t i = 0; i < history->file_count; i++)
+		if (is_of_target(history->files[i], target) &&
+		    sigmf_meta_name(name, sizeof(name), history->files[i]->name) &&
+		    strncmp(file, name, strlen(name)) == 0 &&
+		    strcmp(file + strlen(name), JOURNAL_PART_SUFFIX) == 0)
+			return true;
+	return false;
+}
+
+/* One of the recording's, or of its second copy's. @target: it lies on; -1: nobody knows */
+static bool is_own(const struct recovery *recovery, int target, const char *file)
 {
 	char second[NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)];
 
 	if (is_of_name(file, recovery->info->name))
 		return true;
 	snprintf(second, sizeof(second), "%.*s" LAYOUT_COPY_SUFFIX, NAME_MAX, recovery->info->name);
-	return history_has_second(recovery->info->history) && is_of_name(file, second);
+	if (history_has_second(recovery->info->history) && is_of_name(file, second))
+		return true;
+	return is_metadata_part(recovery, target, file);
 }
 
 /*
@@ -469,7 +491,7 @@ static bool is_meant(const struct recovery *recovery, int target, const char *fi
 	const struct history *history = recovery->info->history;
 
 	for (size_t i = 0; i < history->file_count; i++)
-		if ((target < 0 || history->files[i]->target == (unsigned)target) &&
+		if (is_of_target(history->files[i], target) &&
 		    strcmp(history->files[i]->name, final_file) == 0)
 			return true;
 	return false;
@@ -493,7 +515,7 @@ static int add_left_over(struct recovery *recovery, const struct recording_unuse
 	final_file = strndup(unused->file, facts.is_part ? len - suffix_len : len);
 	if (final_file) {
 		facts.is_endless = is_endless(recovery, unused->file);
-		facts.is_of_name = is_own(recovery, unused->file);
+		facts.is_of_name = is_own(recovery, place.target, unused->file);
 		facts.is_meant = is_meant(recovery, place.target, final_file);
 	}
 	if (!final_file || !add_item(recovery, place_index, unused->file, final_file, fd, &facts))
@@ -550,8 +572,8 @@ static int collect_blocks(struct recovery *recovery)
 
 struct folder {
 	struct recovery *recovery;
-	const char *path; /* of the target */
-	const char *name; /* below it; "": the target itself */
+	const struct place *place;
+	const char *name; /* below it; "": the place itself */
 };
 
 /* Metadata that were being written are no pieces of the recording: no listing of those has them. */
@@ -562,13 +584,15 @@ static int visit_metadata(void *context, const char *name)
 					       SIGMF_META_SUFFIX JOURNAL_PART_SUFFIX;
 	size_t len = strlen(name), suffix_len = strlen(suffix);
 	char file[2 * NAME_MAX + 2];
-	const struct recording_unused unused = { .target = folder->path, .file = file };
+	const struct recording_unused unused = { .target = folder->place->path, .file = file };
 
 	if (len < suffix_len || strcmp(name + len - suffix_len, suffix) != 0)
 		return 0;
 	snprintf(file, sizeof(file), "%.*s%s%.*s", NAME_MAX, folder->name,
 		 folder->name[0] ? "/" : "", NAME_MAX, name);
-	return is_own(folder->recovery, file) ? add_left_over(folder->recovery, &unused) : 0;
+	return is_own(folder->recovery, folder->place->target, file) ?
+		       add_left_over(folder->recovery, &unused) :
+		       0;
 }
 
 static int add_metadata(struct recovery *recovery)
@@ -582,7 +606,7 @@ static int add_metadata(struct recovery *recovery)
 		const struct place at = place_at(recovery, (int)i);
 
 		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
-			struct folder folder = { recovery, at.path, names[k] };
+			struct folder folder = { recovery, &at, names[k] };
 
 			/* what can't be listed has been told */
 			if (place_scan(&at, names[k], visit_metadata, &folder) == -ENOMEM)

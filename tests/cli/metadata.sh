@@ -209,13 +209,16 @@ afresh
 # ---- after a crash a recovery leaves nothing half-written, and nobody else's
 record 0 -s sim: -n 1M --name crash "${one[@]}" --sigmf
 record 0 -s sim: -n 1M --name chunks "${one[@]}" --layout vbs --packet-size 8192 --vbs-cfg
-for journal in "$RIG/a/crash.vsib.jsonl" "$RIG/a/chunks/chunks.vsib.jsonl"; do
+record 0 -s sim: -n 1M --name pair --template 'p%02d.sigmf-data' --file-size 600k "${one[@]}" --sigmf --sample-format ci8
+record 0 -s sim: -n 1M --name other --template 'o%02d.bin' --file-size 600k "${one[@]}" --sigmf
+for journal in "$RIG"/a/{crash,chunks/chunks,pair,other}.vsib.jsonl; do
 	sed -i '$d' "$journal"
 done
-half=("$RIG/a/crash.raw.sigmf-meta.part" "$RIG/a/chunks/chunks.cfg.part")
-others=("$RIG/a/crash.raw.sigmf-meta" "$RIG/a/crash2.raw.sigmf-meta.part" "$RIG/a/crash.cfg.part" "$RIG/a/chunks/chunks.cfg")
+half=("$RIG"/a/{crash.raw.sigmf-meta,chunks/chunks.cfg,p01.sigmf-meta,o01.bin.sigmf-meta}.part)
+others=("$RIG"/a/{crash.raw.sigmf-meta,crash2.raw.sigmf-meta.part,crash.cfg.part,chunks/chunks.cfg,p01.sigmf-meta}
+	"$RIG"/a/{p02.sigmf-meta,o02.bin.sigmf-meta,o01.sigmf-meta}.part)
 touch "${half[@]}" "${others[@]}"
-for name in crash chunks; do
+for name in crash chunks pair other; do
 	timeout 30 "$BIN/vsib-check" --recover "$RIG/a/$name" 2>"$words" || rig_fail "$name: $(cat "$words")"
 done
 for f in "${half[@]}"; do
