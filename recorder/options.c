@@ -29,7 +29,7 @@ struct option_row {
 	int key;          /* short option letter, or a number above 255 */
 	const char *arg;  /* NULL = none: on the command line the option alone means "yes" */
 	const char *help;
-	int (*set)(struct options *options, const char *value); /* 0, -EINVAL, -ERANGE */
+	int (*set)(struct options *options, const char *value); /* 0, -EINVAL, -ERANGE; -E2BIG: a target too many */
 	bool is_list;
 };
 
@@ -89,7 +89,7 @@ static int set_source(struct options *o, const char *value)
 static int set_target(struct options *o, const char *value)
 {
 	if (o->target_count == TARGET_MAX)
-		return -ERANGE;
+		return -E2BIG;
 	o->targets[o->target_count++] = keep(o, value);
 	return 0;
 }
@@ -652,9 +652,14 @@ static int set_row(struct options *options, const struct option_row *row, const 
 
 	if (ret == 0)
 		return 0;
-	snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s%s", row->name, value,
-		 ret == -ERANGE ? "out of range" : "not understood",
-		 row->arg ? row->arg : "yes or no", row->arg ? describe(row->arg) : "");
+	if (ret == -E2BIG)
+		snprintf(error, OPTIONS_ERROR_LEN,
+			 "--%s '%.200s': there are %d already, and more are not possible",
+			 row->name, value, TARGET_MAX);
+	else
+		snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s%s", row->name,
+			 value, ret == -ERANGE ? "out of range" : "not understood",
+			 row->arg ? row->arg : "yes or no", row->arg ? describe(row->arg) : "");
 	return EX_USAGE;
 }
 
