@@ -23,6 +23,7 @@ record 0 -s sim: -n 1000001 -r 800 --name single "${one[@]}" --sigmf --sample-fo
 is_sigmf "$RIG/a" single single.raw 0 ci16_le 8
 is metadata.files 1
 is metadata.failed 0
+said_not 'is not used'
 of=$RIG/a/single.raw.sigmf-meta
 [ "$(meta "$of" global.core:sample_rate)" = 12500000 ] || rig_fail "sample_rate $(meta "$of" global.core:sample_rate)"
 [ "$(meta "$of" global.core:description)" = 'a "test"' ] || rig_fail "description"
@@ -55,7 +56,10 @@ rm "$RIG/a"/p0?.sigmf-meta
 rm "$RIG/a/bits.raw" "$RIG/a/bits.vsib.jsonl"
 record 73 -s sim: -n 1M --name bits "${one[@]}"
 said 'bits.raw.sigmf-meta exists'
-record 0 -s sim: -n 1M --name bits --force "${one[@]}"
+record 0 -s sim: -n 1M --name bits --force "${one[@]}" --channels 1 --sample-format raw
+said_not 'is not used'
+record 0 -s sim: -n 1M --name bits --force "${one[@]}" --hardware dish
+said '--hardware is not used: .* without --sigmf'
 [ ! -e "$RIG/a/bits.raw.sigmf-meta" ] || rig_fail "--force left metadata that are not of this recording"
 record 0 -s sim: -n 1M --name rolled --force "${one[@]}"
 [ "$(ls "$RIG/a" | grep -c '^rolled')" -eq 2 ] || rig_fail "--force left: $(ls "$RIG/a")"
