@@ -219,8 +219,8 @@ static bool is_all_known(const struct history *history, const bool *known)
 }
 
 /*
- * The journal in this place is whole, but a recovery has written it: what the damaged one that was there before may have
- * promised is still not known.
+ * The journal in this place is whole, but a recovery has written it: what the damaged one that was there before
+ * may have promised is still not known.
  */
 static bool was_damaged(const struct recovery *recovery, const struct recording_journal *journal)
 {
