@@ -278,9 +278,13 @@ bool session_has_ended(const struct session *session);
 /**
  * session_written_bytes() - of the stream, durable once at least; with two copies this is exact at the end, and
  *                           before it may be ahead by what is lost of the one and not yet safe of the other
- * session_sum() - the sums for account_check()
  */
 uint64_t session_written_bytes(const struct session *session);
+
+/** session_placed_bytes() - the stream without what the source threw away, which has no place in it */
+uint64_t session_placed_bytes(const struct session *session);
+
+/** session_sum() - the sums for account_check() */
 struct account_sum session_sum(const struct session *session);
 
 /**
