@@ -6,7 +6,8 @@
  *   stream            = received + lost by the source
  *   received + filled = written + overflow + disk + discarded + aborted
  * Filled is what was put into the ring in place of bytes that the source lost: of the stream, but not received,
- * and still lost. From there on it goes the way of all bytes. Each term is counted where it happens and by one thread; none is computed from the others.
+ * and still lost. From there on it goes the way of all bytes. Each term is counted where it happens and by one
+ * thread; none is computed from the others.
  * Threads:  counters are relaxed atomics, each with the writer named; any thread reads.
  *           account_gap() from any thread (a mutex: a gap is an event, not the data path).
  */

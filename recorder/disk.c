@@ -225,6 +225,7 @@ void disk_settle(struct disk *disk, uint32_t count)
 			say_segment(disk, &segment, name);
 	}
 }
+
 void disk_forfeit(struct disk *disk, enum gap_cause cause)
 {
 	while (segmenter_pending(disk->segmenter) > 0) {

@@ -79,8 +79,8 @@ static bool matches_template(const char *file, const char *name_template)
 }
 
 /*
- * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.pcapng", "<name>.vsib.jsonl": the names of every layout, whatever the
- * template is now.
+ * "<name>.raw", "<name>.NNN", "<name>.vdif", "<name>.pcapng", "<name>.vsib.jsonl": the names of every layout,
+ * whatever the template is now.
  */
 static bool is_of_name(const char *file, const char *name)
 {

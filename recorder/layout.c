@@ -14,8 +14,8 @@
 #include "recorder/segment.h"
 #include "ringbuf/ring.h"
 
-#define DEFAULT_BLOCK \
-	(UINT64_C(2) << 20) /* four of them are still in the cache: see is_far_ahead() in reader.c */
+/* four of them are still in the cache: see is_far_ahead() in reader.c */
+#define DEFAULT_BLOCK (UINT64_C(2) << 20)
 #define DROPPED_BYTES (UINT64_C(1) << 20) /* of a block, for null: */
 #define MARK6_HEAD_BYTES 64 /* both headers, and the data behind them begin a cache line */
 #define ESCAPED_LEN (2 * (LAYOUT_NAME_MAX + sizeof(LAYOUT_COPY_SUFFIX)))

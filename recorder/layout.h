@@ -36,8 +36,7 @@
 #define LAYOUT_OTHER (LAYOUT_SECOND | LAYOUT_PARITY)
 #define LAYOUT_COPY_SUFFIX "-copy" /* its recording's name ends so */
 #define LAYOUT_PCAP_SUFFIX ".pcapng"
-#define LAYOUT_PARITY_SUFFIX \
-	".parity" /* stands between a recording's name and the parity file's number */
+#define LAYOUT_PARITY_SUFFIX ".parity" /* between a recording's name and the parity file's number */
 
 enum layout_kind { LAYOUT_RAW, LAYOUT_VBS, LAYOUT_MARK6, LAYOUT_PCAP };
 enum stripe_policy { STRIPE_ANY, STRIPE_ROUND };
@@ -82,7 +81,11 @@ struct layout_plan {
 	bool has_parity;      /* the last disk gets the XOR of each row of blocks on the others */
 	bool is_run_a_file;   /* a run's end is its file's end, whatever its size */
 	bool is_lent; /* blocks come filled from the source, whole or in part: see source_lend() */
-	bool is_borrowed; /* and its memory is the ring's: no copy. With several disks it is not: a block that one of them keeps for ever would stop the source */
+	/*
+	 * And its memory is the ring's: no copy. With several disks it is not: a block that one of them keeps for
+	 * ever would stop the source.
+	 */
+	bool is_borrowed;
 	bool is_appended; /* one endless file a disk, and a block goes to the end of its disk's */
 	uint32_t extent_max; /* extents a block's label must have room for */
 };

@@ -59,6 +59,25 @@ bool metadata_is_wanted(const struct metadata_config *config)
 	return config->use_sigmf || config->use_vbs_cfg || config->use_dada;
 }
 
+void metadata_warn_unused(struct session *session)
+{
+	const struct metadata_config *config = &session->config.metadata;
+	const struct sigmf_words *words = &config->words;
+	bool has_type = words->format.sample_bytes > 0 && !words->format.is_raw;
+	const char *option = has_type            ? "sample-format" :
+			     words->channels > 1 ? "channels" :
+			     words->frequency_hz ? "frequency" :
+			     words->author       ? "author" :
+			     words->description  ? "description" :
+			     words->hardware     ? "hardware" :
+						   NULL;
+
+	if (option && !config->use_sigmf)
+		session_warn(session,
+			     "--%s is not used: it is for SigMF metadata, and none are written without --sigmf",
+			     option);
+}
+
 /* Files of the stream, one byte of it behind the other. */
 static const char *why_not_raw(const struct session *session)
 {

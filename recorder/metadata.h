@@ -38,6 +38,9 @@ struct metadata_config {
 /** metadata_is_wanted() - any of it? */
 bool metadata_is_wanted(const struct metadata_config *config);
 
+/** metadata_warn_unused() - when something was said for metadata that nobody has asked for */
+void metadata_warn_unused(struct session *session);
+
 /**
  * metadata_create() - looks at what was asked; the layout is planned and the files are named
  * Return: 0; -errno with the refusal filled in.

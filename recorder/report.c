@@ -221,8 +221,7 @@ void report_text(FILE *out, const struct session *session)
 
 	fprintf(out, "%s: %s (%s)\n", session->config.name, session_outcome_name(outcome),
 		reason_words(session_reason_name(session)));
-	if (account_stream_bytes(&session->account) ==
-	    account_get(&session->source->stats.discarded_bytes))
+	if (session_placed_bytes(session) == 0)
 		fprintf(out, "  not one byte came from %s\n", session->source->name);
 	fprintf(out, "  %.3f s, of which %.3f s final sync; %.3f Mbit/s sustained (%.2f MiB/s)\n",
 		duration_s(session), (double)session->sync_ns / 1e9, rate / 1e6, rate / 8 / 1048576);

@@ -319,6 +319,7 @@ int session_create(struct session **out, const struct session_config *config, st
 		session_warn(
 			session,
 			"packets of unknown format are written: programs that gather by the packets' times take them for Mark5B; --packet-format says what they are");
+	metadata_warn_unused(session);
 	watch_init(&session->watch, session->source->word_bytes);
 	session->has_sums = config->use_checksums && config->use_journal &&
 			    session->disks[0].target.kind == TARGET_DIRECTORY &&

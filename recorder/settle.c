@@ -345,11 +345,8 @@ static bool was_limit_missed(const struct session *session)
 {
 	const struct session_config *config = &session->config;
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
-	/* what a source threw away has no place in the stream */
-	uint64_t stream = account_stream_bytes(&session->account) -
-			  account_get(&session->source->stats.discarded_bytes);
 
-	if (config->limit_bytes && stream < config->limit_bytes)
+	if (config->limit_bytes && session_placed_bytes(session) < config->limit_bytes)
 		return !(config->duration_ns && reason == STOP_DURATION);
 	if (config->duration_ns)
 		return reason != STOP_DURATION && reason != STOP_BYTES;
@@ -361,8 +358,7 @@ enum session_outcome session_outcome(const struct session *session, int *exit_st
 	const struct account *account = &session->account;
 	int reason = atomic_load_explicit(&session->stop_reason, memory_order_acquire);
 	uint64_t written = session_written_bytes(session);
-	bool has_nothing = account_stream_bytes(account) ==
-			   account_get(&session->source->stats.discarded_bytes);
+	bool has_nothing = session_placed_bytes(session) == 0;
 	enum session_outcome outcome = OUTCOME_COMPLETE;
 
 	for (unsigned i = 0; i < session->disk_count; i++)

@@ -62,11 +62,20 @@ bool sigmf_meta_name(char *buf, size_t len, const char *data_file)
 
 /* ---- one file ---- */
 
+static unsigned channels(const struct sigmf_words *words)
+{
+	return words->channels ? words->channels : 1;
+}
+
+static uint64_t asked_bytes(const struct sigmf_words *words)
+{
+	return (uint64_t)words->format.sample_bytes * channels(words);
+}
+
 /* Bytes of a sample, all channels of it; 1: the bytes themselves are described. */
 static uint64_t sample_bytes(const struct sigmf_words *words, const struct sigmf_file *file)
 {
-	uint64_t bytes =
-		(uint64_t)words->format.sample_bytes * (words->channels ? words->channels : 1);
+	uint64_t bytes = asked_bytes(words);
 
 	if (words->format.is_raw ||
 	    /* a conforming dataset has nothing but samples */
@@ -80,9 +89,7 @@ static uint64_t sample_bytes(const struct sigmf_words *words, const struct sigmf
 
 static bool is_described_whole(const struct sigmf_words *words, const struct sigmf_file *file)
 {
-	return !words->format.is_raw &&
-	       sample_bytes(words, file) == (uint64_t)words->format.sample_bytes *
-						    (words->channels ? words->channels : 1);
+	return !words->format.is_raw && sample_bytes(words, file) == asked_bytes(words);
 }
 
 static void put_text(json_t *object, const char *key, const char *text)
@@ -126,7 +133,7 @@ static json_t *make_global(const struct sigmf_words *words, const struct sigmf_f
 	put_text(global, "core:version", SIGMF_VERSION);
 	if (file->rate_bps)
 		put_rate(global, file->rate_bps, bytes);
-	put_number(global, "core:num_channels", is_whole && words->channels ? words->channels : 1);
+	put_number(global, "core:num_channels", is_whole ? channels(words) : 1);
 	put_text(global, "core:recorder", "vsib-record " VSIB_VERSION);
 	put_text(global, "core:author", words->author);
 	put_text(global, "core:description", words->description);
@@ -140,7 +147,7 @@ static json_t *make_global(const struct sigmf_words *words, const struct sigmf_f
 				      "optional", 1));
 	put_text(global, "vsib:recording", file->recording);
 	put_text(global, "vsib:sample_format", words->format.word);
-	put_number(global, "vsib:channels", words->channels ? words->channels : 1);
+	put_number(global, "vsib:channels", channels(words));
 	return global;
 }
 

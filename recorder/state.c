@@ -89,6 +89,12 @@ uint64_t session_written_bytes(const struct session *session)
 	return written;
 }
 
+uint64_t session_placed_bytes(const struct session *session)
+{
+	return account_stream_bytes(&session->account) -
+	       account_get(&session->source->stats.discarded_bytes);
+}
+
 uint64_t session_single_bytes(const struct session *session)
 {
 	struct copies_sum sum = { 0 };

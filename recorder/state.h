@@ -84,7 +84,7 @@ struct session_config {
 	enum stripe_policy stripe;
 	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
-	uint64_t packet_bytes; /* layout mark6; 0 = the source's frames */
+	uint64_t packet_bytes; /* layout mark6, --vbs-cfg; 0 = the source's frames */
 	enum mark6_format packet_format;
 	unsigned copies; /* 0, 1: each byte once; 2: on two disks */
 	bool use_parity; /* of all other disks, on the last */
@@ -278,9 +278,13 @@ bool session_has_ended(const struct session *session);
 /**
  * session_written_bytes() - of the stream, durable once at least; with two copies this is exact at the end, and
  *                           before it may be ahead by what is lost of the one and not yet safe of the other
- * session_sum() - the sums for account_check()
  */
 uint64_t session_written_bytes(const struct session *session);
+
+/** session_placed_bytes() - the stream without what the source threw away, which has no place in it */
+uint64_t session_placed_bytes(const struct session *session);
+
+/** session_sum() - the sums for account_check() */
 struct account_sum session_sum(const struct session *session);
 
 /**

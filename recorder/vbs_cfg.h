@@ -7,7 +7,6 @@
 #ifndef VSIB_RECORDER_VBS_CFG_H
 #define VSIB_RECORDER_VBS_CFG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

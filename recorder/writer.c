@@ -12,8 +12,8 @@
 #include "recorder/room.h"
 #include "recorder/writer_parts.h"
 
-#define SEGMENT_AGE_NS \
-	INT64_C(2000000000)         /* an open segment is closed at this age: the journal follows */
+/* an open segment is closed at this age: the journal follows */
+#define SEGMENT_AGE_NS INT64_C(2000000000)
 #define SYNC_NS INT64_C(2000000000) /* one target: the open file is synced so often */
 #define IDLE_NS INT64_C(200000000)  /* a sleeping writer looks round this often */
 

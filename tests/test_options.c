@@ -317,6 +317,7 @@ static void one_target_too_many_is_refused(void **state)
 	assert_int_equal(options.target_count, TARGET_MAX);
 	strcat(line, " -o/x");
 	assert_int_equal(parse(line), EX_USAGE);
+	assert_string_equal(error, "--target '/x': there are 64 already, and more are not possible");
 }
 
 /* ---- what argp does itself: in a child, because it exits ---- */

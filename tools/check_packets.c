@@ -10,9 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/write_all.h"
 #include "tools/history.h"
+#include "tools/read_at.h"
 
 #define PIPE_BYTES (1 << 20)
+#define READ_BYTES ((size_t)256 << 10) /* at a time: it stays in the cache */
 #define NAME_LEN 64
 
 struct check_packets {
@@ -21,6 +24,7 @@ struct check_packets {
 	int in, out; /* of the pipe; -1 = closed */
 	pthread_t thread;
 	bool has_thread;
+	char buf[READ_BYTES]; /* the thread's */
 };
 
 bool check_packets_is_one(const struct recording *recording)
@@ -30,21 +34,20 @@ bool check_packets_is_one(const struct recording *recording)
 	return history && strcmp(history_layout(history), "pcap") == 0;
 }
 
-/* Return: false: nobody reads any more. */
-static bool pour(const struct check_packets *packets, const struct recording_piece *piece)
+/* What can't be read is left out: the checksums tell. Return: false: nobody reads any more. */
+static bool pour(struct check_packets *packets, const struct recording_piece *piece)
 {
-	off_t at = (off_t)piece->file_offset;
-	uint64_t left = piece->bytes;
+	for (uint64_t done = 0; done < piece->bytes;) {
+		uint64_t left = piece->bytes - done;
+		ssize_t n = read_at(piece->fd, packets->buf,
+				    left < sizeof(packets->buf) ? (size_t)left : sizeof(packets->buf),
+				    piece->file_offset + done);
 
-	while (left > 0) {
-		ssize_t n = splice(piece->fd, &at, packets->in, NULL,
-				   left < PIPE_BYTES ? (size_t)left : PIPE_BYTES, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) /* what can't be read the checksums tell */
-			return n == 0 || errno != EPIPE;
-		left -= (uint64_t)n;
+		if (n <= 0)
+			return true;
+		if (write_all(packets->in, packets->buf, (size_t)n) < 0)
+			return false;
+		done += (uint64_t)n;
 	}
 	return true;
 }

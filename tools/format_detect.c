@@ -17,8 +17,8 @@
 #define CHAIN_AT_BEGIN 2 /* frames that are enough where the stream begins */
 #define CHAIN_STEPS 4    /* of time that are enough elsewhere */
 #define CHAIN_MAX 8192   /* frames of any threads to find them in */
-#define CHAINS_MAX \
-	((size_t)1 << 24) /* frames of all chains that are tried: those of any honest stream are few */
+/* frames of all chains that are tried: those of any honest stream are few */
+#define CHAINS_MAX ((size_t)1 << 24)
 #define MIDSTREAM_BYTES_MIN 256 /* of a frame that is not at the begin */
 #define MIDSTREAM_BYTES_MAX 65536
 #define TIMED_FRAMES_MAX 8   /* to find the step of Mark4 in */

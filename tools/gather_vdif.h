@@ -5,11 +5,11 @@
  *   gather_vdif_create() -> { gather_vdif_pass() the stream ... at a gap: gather_vdif_begin() ->
  *   gather_vdif_fill() all of it } ... -> gather_vdif_free()
  *
- * The first data of the stream begin with a frame, and all its frames have the length of the first: so their headers are where they
- * should be, whatever lies between. Frames of several threads come in turn, each turn in the same order. What is
- * missing goes on in that order from the frames before the gap, each thread with its own second and frame number;
- * how many frames a second has is told by the frame behind the gap, or else by the headers, or by a second's end
- * that was seen.
+ * The first data of the stream begin with a frame, and all its frames have the length of the first: so their
+ * headers are where they should be, whatever lies between. Frames of several threads come in turn, each turn in
+ * the same order. What is missing goes on in that order from the frames before the gap, each thread with its own
+ * second and frame number; how many frames a second has is told by the frame behind the gap, or else by the
+ * headers, or by a second's end that was seen.
  *
  * Threads: the caller's.
  */

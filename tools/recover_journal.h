@@ -14,8 +14,7 @@
 #include "tools/recover.h"
 
 #define RECOVER_JOURNAL_SUFFIX ".recovery" /* of the name under which it is written */
-#define RECOVER_DAMAGED_SUFFIX \
-	".damaged" /* of the name under which the damaged one is kept; then .1, .2 */
+#define RECOVER_DAMAGED_SUFFIX ".damaged"  /* under which the damaged one is kept; then .1, .2 */
 
 struct recover_journal_config {
 	bool is_dry;

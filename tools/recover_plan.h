@@ -21,7 +21,7 @@ struct recover_file {
 	bool is_listed; /* the journal has segments of it, and means this very file; or its blocks tell */
 	bool is_part; /* its name ends in .part */
 	bool is_endless; /* not listed: the recording's or target's single file, which has its name from the start */
-	bool is_of_name; /* not listed: its name is made of the recording's */
+	bool is_of_name; /* not listed: its name is made of the recording's, or of one of its files' */
 	bool is_meant; /* not listed: the journal names a file like that here, and found another one */
 	bool is_proven; /* in its own target's directory, or a checksum tells that it is the one */
 	bool has_final; /* is_part: there is a file with the final name */

@@ -15,7 +15,6 @@
 
 #include "drivers/units.h"
 #include "recorder/layout.h"
-#include "recorder/version.h"
 #include "tools/busy.h"
 #include "tools/check.h"
 #include "tools/check_format.h"
@@ -587,14 +586,6 @@ static void look_at_format(struct program *program)
  * -------------------------------------------------------------------------------------
  */
 
-static double rate_of(const struct program *program)
-{
-	const struct check_result *result = &program->result;
-	double bytes = (double)atomic_load_explicit(&result->read_bytes, memory_order_relaxed);
-
-	return result->duration_ns > 0 ? bytes / ((double)result->duration_ns / 1e9) : 0;
-}
-
 static void say_totals(struct program *program)
 {
 	const struct check_result *result = &program->result;
@@ -616,73 +607,22 @@ static void say_totals(struct program *program)
 		     result->segment_count, parity, findings_count(program->findings, FINDING_GAP),
 		     result->count[CHECK_BAD], result->count[CHECK_UNREADABLE],
 		     result->count[CHECK_MISSING], rebuildable, (double)result->duration_ns / 1e9,
-		     rate_of(program) / 1e9);
+		     check_bytes_per_s(result) / 1e9);
 }
 
-static void add_list(json_t *report, const struct program *program, const char *key, enum finding kind)
+static int write_report(struct program *program)
 {
-	json_object_set(report, key, findings_items(program->findings, kind));
-}
+	const struct check_report report = {
+		.options = &program->options,
+		.info = program->info,
+		.result = &program->result,
+		.format = &program->format,
+		.findings = program->findings,
+		.is_running = program->is_running,
+	};
 
-static json_t *parity_report(const struct check_result *result)
-{
-	const uint64_t *states = result->parity_states;
-
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)result->parity_count,
-			 "verified_count", (json_int_t)states[CHECK_GOOD], "unsummed_count",
-			 (json_int_t)states[CHECK_UNSUMMED], "bad_count",
-			 (json_int_t)states[CHECK_BAD], "unreadable_count",
-			 (json_int_t)states[CHECK_UNREADABLE], "missing_count",
-			 (json_int_t)states[CHECK_MISSING]);
-}
-
-static json_t *build_report(const struct program *program)
-{
-	const struct check_result *result = &program->result;
-	const struct recording_info *info = program->info;
-	json_t *report = json_pack(
-		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o?, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
-		"schema", "vsib-check/1", "program", "vsib-check", "version", VSIB_VERSION, "name",
-		json_file_text(info->name), "outcome", check_outcome(program->findings), "exit_status",
-		(int)findings_status(program->findings), "journal", json_file_text(info->journal),
-		"has_end", info->has_end, "is_running", program->is_running, "stream_bytes",
-		(json_int_t)info->stream_bytes, "data_bytes", (json_int_t)info->data_bytes,
-		"filled_bytes", (json_int_t)info->filled_bytes, "gap_bytes",
-		(json_int_t)info->gap_bytes, "verified_bytes", (json_int_t)result->verified_bytes,
-		"segment_count", (json_int_t)result->segment_count, "verified_count",
-		(json_int_t)result->count[CHECK_GOOD], "unsummed_count",
-		(json_int_t)result->count[CHECK_UNSUMMED], "bad_count",
-		(json_int_t)result->count[CHECK_BAD], "unreadable_count",
-		(json_int_t)result->count[CHECK_UNREADABLE], "missing_count",
-		(json_int_t)result->count[CHECK_MISSING], "gap_count",
-		(json_int_t)findings_count(program->findings, FINDING_GAP), "duration_s",
-		(double)result->duration_ns / 1e9, "bytes_per_s", rate_of(program));
-
-	if (report && result->parity_count) {
-		json_object_set_new(report, "parity", parity_report(result));
-		json_object_set_new(report, "rebuildable_bytes",
-				    json_integer((json_int_t)result->rebuildable_bytes));
-	}
-	add_list(report, program, "bad", FINDING_BAD);
-	add_list(report, program, "unreadable", FINDING_UNREADABLE);
-	add_list(report, program, "missing", FINDING_MISSING);
-	add_list(report, program, "gaps", FINDING_GAP);
-	add_list(report, program, "tails", FINDING_TAIL);
-	add_list(report, program, "unused", FINDING_UNUSED);
-	add_list(report, program, "journals", FINDING_JOURNAL);
-	add_list(report, program, "account", FINDING_ACCOUNT);
-	add_list(report, program, "warnings", FINDING_WARNING);
-	if (report && program->format.format)
-		json_object_set(report, "format", program->format.format);
-	if (report && program->format.capture)
-		json_object_set(report, "capture", program->format.capture);
-	if (report && info->mark6)
-		json_object_set_new(report, "mark6", check_mark6_report(info->mark6));
-	if (report && program->options.is_recovery)
-		json_object_set_new(report, "recovery",
-				    json_pack("{s:b, s:O}", "dry_run", program->options.is_dry, "steps",
-					      findings_items(program->findings, FINDING_STEP)));
-	return report;
+	return check_report_write(program->options.json ? check_report_recording(&report) : NULL,
+				  program->options.json, program->findings);
 }
 
 /* Return: an exit status. */
@@ -708,8 +648,7 @@ static int check(struct program *program)
 	if (verify(program) == 0 && !program->options.is_format_left_out)
 		look_at_format(program);
 	say_totals(program);
-	return check_report_write(program->options.json ? build_report(program) : NULL,
-				  program->options.json, program->findings);
+	return write_report(program);
 }
 
 static int run(struct program *program)

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
-#include "recorder/version.h"
 #include "tools/gather.h"
 #include "tools/gather_options.h"
+#include "tools/gather_report.h"
 #include "tools/history.h"
 #include "tools/json_file.h"
 #include "tools/recording.h"
@@ -25,7 +25,6 @@
 #define EXIT_TROUBLE 2
 
 #define LINES_MAX 20 /* of one kind on stderr; then only their count */
-#define JSON_ITEMS_MAX 100000
 #define PROGRESS_NS (UNITS_NS_PER_S / 4)
 
 struct program {
@@ -45,8 +44,7 @@ struct program {
 	uint64_t rebuilt_lines;
 	uint64_t unframed_lines;
 	bool *is_named; /* files of which something bad was rebuilt, and that was said */
-	json_t *gaps;
-	json_t *bad_sums;
+	struct gather_report report;
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -134,17 +132,8 @@ static void show_progress(struct program *program)
 
 static void keep_gap(struct program *program, const struct recording_piece *piece, const char *cause)
 {
-	json_t *gap;
-
-	if (!program->options.json || json_array_size(program->gaps) >= JSON_ITEMS_MAX)
-		return;
-	gap = json_pack("{s:I, s:I, s:s}", "stream_offset", (json_int_t)piece->stream_offset,
-			"bytes", (json_int_t)piece->bytes, "cause", cause);
-	if (gap && piece->is_estimated)
-		json_object_set_new(gap, "estimated", json_true());
-	if (gap && !piece->is_length_known)
-		json_object_set_new(gap, "bytes", json_null());
-	json_array_append_new(program->gaps, gap);
+	if (program->options.json)
+		gather_report_gap(&program->report, piece, cause);
 }
 
 static void on_gap(struct program *program, const struct recording_piece *piece)
@@ -167,21 +156,14 @@ static void on_gap(struct program *program, const struct recording_piece *piece)
 
 static void on_bad_sum(struct program *program, const struct recording_piece *piece)
 {
-	json_t *bad;
-
 	if (is_line_left(program, &program->bad_lines, "bad checksums"))
 		say(program,
 		    "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64
 		    " bytes, stream offset %" PRIu64,
 		    piece->target, piece->file, piece->sum_offset, piece->sum_bytes,
 		    piece->stream_offset - (piece->file_offset - piece->sum_offset));
-	if (!program->options.json || json_array_size(program->bad_sums) >= JSON_ITEMS_MAX)
-		return;
-	bad = json_pack("{s:o, s:o, s:I, s:I, s:I}", "target", json_file_text(piece->target), "file",
-			json_file_text(piece->file), "file_offset", (json_int_t)piece->sum_offset,
-			"bytes", (json_int_t)piece->sum_bytes, "stream_offset",
-			(json_int_t)(piece->stream_offset - (piece->file_offset - piece->sum_offset)));
-	json_array_append_new(program->bad_sums, bad);
+	if (program->options.json)
+		gather_report_bad_sum(&program->report, piece);
 }
 
 static void on_unreadable(struct program *program, const struct recording_piece *piece, int error)
@@ -550,117 +532,14 @@ static void say_summary(struct program *program)
 }
 
 /*
- * ---- the report
- * ----------------------------------------------------------------------------------
+ * ---- all of it
+ * -----------------------------------------------------------------------------------
  */
-
-static json_t *missing_array(const struct recording_missing *missing, size_t count)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array, json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "target",
-						       json_file_text(missing[i].target), "file",
-						       json_file_text(missing[i].file), "reason",
-						       missing[i].reason, "stream_offset",
-						       (json_int_t)missing[i].stream_offset,
-						       "stream_end", (json_int_t)missing[i].stream_end,
-						       "bytes", (json_int_t)missing[i].bytes));
-	return array;
-}
-
-static json_t *unused_array(const struct program *program)
-{
-	const struct recording_unused *unused;
-	json_t *array = json_array();
-	size_t count;
-
-	unused = recording_unused(program->recording, &count);
-	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++)
-		json_array_append_new(array, json_pack("{s:o, s:o, s:s}", "target",
-						       json_file_text(unused[i].target), "file",
-						       json_file_text(unused[i].file), "reason",
-						       unused[i].reason));
-	return array;
-}
-
-static json_t *warning_array(const struct program *program)
-{
-	const struct recording_note *notes;
-	json_t *array = json_array();
-	size_t count;
-
-	notes = recording_notes(program->recording, &count);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, json_file_text(notes[i].text));
-	if (program->info->journal && !program->info->has_end)
-		json_array_append_new(array, json_string("the journal has no end line"));
-	return array;
-}
-
-static json_t *journal_array(const struct program *program)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < program->info->journal_count; i++)
-		json_array_append_new(array, json_file_text(program->info->journals[i]));
-	return array;
-}
-
-static json_t *filled_array(const struct program *program)
-{
-	const struct recording_filled *filled;
-	json_t *array = json_array();
-	size_t count;
-
-	filled = recording_filled(program->recording, &count);
-	for (size_t i = 0; i < count && i < JSON_ITEMS_MAX; i++) {
-		json_t *item = json_pack("{s:I, s:I, s:s}", "stream_offset",
-					 (json_int_t)filled[i].stream_offset, "bytes",
-					 (json_int_t)filled[i].bytes, "cause",
-					 recording_cause_name(filled[i].cause));
-
-		if (item && filled[i].is_estimated)
-			json_object_set_new(item, "estimated", json_true());
-		json_array_append_new(array, item);
-	}
-	return array;
-}
-
-static json_t *build_report(struct program *program)
-{
-	static const char *const fills[] = { "none", "pattern", "vdif-invalid" };
-	static const char *const outcomes[] = { "whole", "gaps", "trouble" };
-	const struct gather_result *result = &program->result;
-	const struct recording_missing *missing, *rebuilt;
-	size_t missing_count, rebuilt_count;
-
-	missing = recording_missing(program->recording, &missing_count);
-	rebuilt = recording_rebuilt(program->recording, &rebuilt_count);
-	return json_pack(
-		"{s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:I, s:O, s:o, s:O, s:I, s:I, s:o?, s:o, s:o, s:o}",
-		"schema", "vsib-gather/1", "program", "vsib-gather", "version", VSIB_VERSION,
-		"name", json_file_text(program->info->name), "outcome", outcomes[program->status],
-		"exit_status", program->status, "output", json_file_text(program->options.output),
-		"fill", fills[program->options.fill], "stream_bytes",
-		(json_int_t)program->info->stream_bytes, "bytes_out", (json_int_t)result->bytes_out,
-		"filled_bytes", (json_int_t)result->filled_bytes, "invalid_bytes",
-		(json_int_t)result->invalid_bytes, "unframed_gap_count",
-		(json_int_t)result->unframed_count, "recorder_filled_bytes",
-		(json_int_t)program->info->filled_bytes, "recorder_filled", filled_array(program),
-		"rebuilt_bytes", (json_int_t)result->rebuilt_bytes, "rebuilt",
-		missing_array(rebuilt, rebuilt_count), "segments", (json_int_t)result->piece_count,
-		"gap_count", (json_int_t)result->gap_count, "gaps", program->gaps, "missing",
-		missing_array(missing, missing_count), "bad_checksums", program->bad_sums,
-		"bad_checksum_count", (json_int_t)result->bad_sum_count, "unreadable_count",
-		(json_int_t)result->unreadable_count, "journal",
-		json_file_text(program->info->journal), "journals", journal_array(program),
-		"unused", unused_array(program), "warnings", warning_array(program));
-}
 
 static int write_report(struct program *program)
 {
-	json_t *report = build_report(program);
+	json_t *report = gather_report_json(&program->report, program->recording, &program->options,
+					    &program->result, program->status);
 	int ret = report ? json_file_write(report, program->options.json) : -ENOMEM;
 
 	json_decref(report);
@@ -669,11 +548,6 @@ static int write_report(struct program *program)
 	say(program, "report %s: %s", program->options.json, strerror(-ret));
 	return json_file_exit_status(ret);
 }
-
-/*
- * ---- all of it
- * -----------------------------------------------------------------------------------
- */
 
 static int copy_stream(struct program *program)
 {
@@ -714,16 +588,14 @@ int main(int argc, char **argv)
 	int status;
 
 	gather_options_parse(&program.options, argc, argv);
-	program.gaps = json_array();
-	program.bad_sums = json_array();
+	gather_report_begin(&program.report);
 	status = open_recording(&program);
 	if (status == 0) {
 		say_found(&program);
 		status = program.options.is_list ? list_pieces(&program) : copy_stream(&program);
 	}
 	recording_free(program.recording);
-	json_decref(program.gaps);
-	json_decref(program.bad_sums);
+	gather_report_end(&program.report);
 	free(program.is_named);
 	arguments_free(&program.options.arguments);
 	return status;

@@ -23,6 +23,7 @@ record 0 -s sim: -n 1000001 -r 800 --name single "${one[@]}" --sigmf --sample-fo
 is_sigmf "$RIG/a" single single.raw 0 ci16_le 8
 is metadata.files 1
 is metadata.failed 0
+said_not 'is not used'
 of=$RIG/a/single.raw.sigmf-meta
 [ "$(meta "$of" global.core:sample_rate)" = 12500000 ] || rig_fail "sample_rate $(meta "$of" global.core:sample_rate)"
 [ "$(meta "$of" global.core:description)" = 'a "test"' ] || rig_fail "description"
@@ -55,7 +56,10 @@ rm "$RIG/a"/p0?.sigmf-meta
 rm "$RIG/a/bits.raw" "$RIG/a/bits.vsib.jsonl"
 record 73 -s sim: -n 1M --name bits "${one[@]}"
 said 'bits.raw.sigmf-meta exists'
-record 0 -s sim: -n 1M --name bits --force "${one[@]}"
+record 0 -s sim: -n 1M --name bits --force "${one[@]}" --channels 1 --sample-format raw
+said_not 'is not used'
+record 0 -s sim: -n 1M --name bits --force "${one[@]}" --hardware dish
+said '--hardware is not used: .* without --sigmf'
 [ ! -e "$RIG/a/bits.raw.sigmf-meta" ] || rig_fail "--force left metadata that are not of this recording"
 record 0 -s sim: -n 1M --name rolled --force "${one[@]}"
 [ "$(ls "$RIG/a" | grep -c '^rolled')" -eq 2 ] || rig_fail "--force left: $(ls "$RIG/a")"
@@ -209,13 +213,16 @@ afresh
 # ---- after a crash a recovery leaves nothing half-written, and nobody else's
 record 0 -s sim: -n 1M --name crash "${one[@]}" --sigmf
 record 0 -s sim: -n 1M --name chunks "${one[@]}" --layout vbs --packet-size 8192 --vbs-cfg
-for journal in "$RIG/a/crash.vsib.jsonl" "$RIG/a/chunks/chunks.vsib.jsonl"; do
+record 0 -s sim: -n 1M --name pair --template 'p%02d.sigmf-data' --file-size 600k "${one[@]}" --sigmf --sample-format ci8
+record 0 -s sim: -n 1M --name other --template 'o%02d.bin' --file-size 600k "${one[@]}" --sigmf
+for journal in "$RIG"/a/{crash,chunks/chunks,pair,other}.vsib.jsonl; do
 	sed -i '$d' "$journal"
 done
-half=("$RIG/a/crash.raw.sigmf-meta.part" "$RIG/a/chunks/chunks.cfg.part")
-others=("$RIG/a/crash.raw.sigmf-meta" "$RIG/a/crash2.raw.sigmf-meta.part" "$RIG/a/crash.cfg.part" "$RIG/a/chunks/chunks.cfg")
+half=("$RIG"/a/{crash.raw.sigmf-meta,chunks/chunks.cfg,p01.sigmf-meta,o01.bin.sigmf-meta}.part)
+others=("$RIG"/a/{crash.raw.sigmf-meta,crash2.raw.sigmf-meta.part,crash.cfg.part,chunks/chunks.cfg,p01.sigmf-meta}
+	"$RIG"/a/{p02.sigmf-meta,o02.bin.sigmf-meta,o01.sigmf-meta}.part)
 touch "${half[@]}" "${others[@]}"
-for name in crash chunks; do
+for name in crash chunks pair other; do
 	timeout 30 "$BIN/vsib-check" --recover "$RIG/a/$name" 2>"$words" || rig_fail "$name: $(cat "$words")"
 done
 for f in "${half[@]}"; do
