@@ -92,15 +92,25 @@ static void need_rights(void)
 		skip();
 }
 
+static void start(void)
+{
+	need_rights();
+	assert_int_equal(source_start(source), 0);
+}
+
+static void send_payload(const void *payload, size_t len)
+{
+	assert_int_equal(
+		sendto(sender, payload, len, 0, (struct sockaddr *)&address, sizeof(address)), len);
+}
+
 static void send_datagrams(unsigned from, unsigned count)
 {
 	char payload[PAYLOAD_BYTES];
 
 	for (unsigned i = from; i < from + count; i++) {
 		memset(payload, (int)i, sizeof(payload));
-		assert_int_equal(sendto(sender, payload, sizeof(payload), 0,
-					(struct sockaddr *)&address, sizeof(address)),
-				 sizeof(payload));
+		send_payload(payload, sizeof(payload));
 	}
 }
 
@@ -120,37 +130,64 @@ static ssize_t take(uint32_t *block, int64_t wait_ns)
 	return got;
 }
 
-/* All that there is until the end. */
+/* The next one, which is on its way. */
+static uint32_t take_next(void)
+{
+	uint32_t block;
+
+	assert_true(take(&block, 2000 * MS) > 0);
+	return block;
+}
+
+/* @count blocks, retired by the clock: four datagrams in each, from number @from on. */
+static void fill_blocks(uint32_t *blocks, unsigned count, unsigned from)
+{
+	for (unsigned i = 0; i < count; i++) {
+		send_datagrams(from + i * 4, 4);
+		blocks[i] = take_next();
+	}
+}
+
+/* Stops, and takes all that there is until the end. */
 static void take_rest(void)
 {
 	uint32_t block;
 	ssize_t got;
 
+	source_stop(source);
 	while ((got = take(&block, 0)) > 0)
 		source_give(source, block);
 	assert_int_equal(got, SOURCE_END);
 }
 
-/* libpcap reads them: packets from number 0 on, each with its payload. Return: how many. */
-static unsigned read_back(void)
+/* libpcap reads them, and @check sees each packet with its number from 0 on. Return: how many. */
+static unsigned read_with(void (*check)(unsigned number, const struct pcap_pkthdr *header,
+					const unsigned char *data))
 {
 	char error[PCAP_ERRBUF_SIZE];
-	FILE *stream = fmemopen(file, file_bytes, "r");
-	pcap_t *pcap = pcap_fopen_offline(stream, error);
+	pcap_t *pcap = pcap_fopen_offline(fmemopen(file, file_bytes, "r"), error);
 	struct pcap_pkthdr *header;
 	const unsigned char *data;
 	unsigned count = 0;
 
 	assert_non_null(pcap);
-	while (pcap_next_ex(pcap, &header, &data) == 1) {
-		assert_int_equal(header->caplen, HEADERS_BYTES + PAYLOAD_BYTES);
-		for (unsigned i = HEADERS_BYTES; i < header->caplen; i++)
-			assert_int_equal(data[i], count & 0xff);
-		count++;
-	}
+	while (pcap_next_ex(pcap, &header, &data) == 1)
+		check(count++, header, data);
 	assert_string_equal(pcap_geterr(pcap), "");
 	pcap_close(pcap);
 	return count;
+}
+
+static void check_payload(unsigned number, const struct pcap_pkthdr *header, const unsigned char *data)
+{
+	assert_int_equal(header->caplen, HEADERS_BYTES + PAYLOAD_BYTES);
+	for (unsigned i = HEADERS_BYTES; i < header->caplen; i++)
+		assert_int_equal(data[i], number & 0xff);
+}
+
+static unsigned read_back(void)
+{
+	return read_with(check_payload);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -162,13 +199,12 @@ static void packets_come_whole_and_once(void **state)
 	(void)state;
 	need_rights();
 	send_datagrams(100, 3); /* before the start: not of the stream */
-	assert_int_equal(source_start(source), 0);
+	start();
 	for (unsigned i = 0; i < 5; i++) {
 		send_datagrams(i * 20, 20);
 		while (take(&block, 300 * MS) > 0)
 			source_give(source, block);
 	}
-	source_stop(source);
 	take_rest();
 	assert_int_equal(read_back(), 100);
 	assert_int_equal(source->stats.packets.received_count, 100);
@@ -178,8 +214,7 @@ static void packets_come_whole_and_once(void **state)
 static void what_came_before_the_stop_is_handed_out_behind_it(void **state)
 {
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
+	start();
 	send_datagrams(0, 5);
 	source_interrupt(source);
 	source_stop(source);
@@ -190,22 +225,16 @@ static void what_came_before_the_stop_is_handed_out_behind_it(void **state)
 
 static void blocks_come_back_in_any_order(void **state)
 {
-	uint32_t blocks[BLOCK_COUNT];
+	uint32_t blocks[3];
 
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
+	start();
 	for (unsigned round = 0; round < 3; round++) {
-		/* fill three of four blocks at least in part, each of them retired by the clock */
-		for (unsigned i = 0; i < 3; i++) {
-			send_datagrams((round * 3 + i) * 4, 4);
-			assert_true(take(&blocks[i], 2000 * MS) > 0);
-		}
+		fill_blocks(blocks, 3, round * 12);
 		source_give(source, blocks[1]);
 		source_give(source, blocks[2]);
 		source_give(source, blocks[0]);
 	}
-	source_stop(source);
 	take_rest();
 	assert_int_equal(read_back(), 36);
 }
@@ -216,34 +245,24 @@ static void a_block_is_handed_out_once_though_later_ones_came_back(void **state)
 	uint32_t blocks[BLOCK_COUNT], other;
 
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
-	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
-		send_datagrams(i * 4, 4);
-		assert_true(take(&blocks[i], 2000 * MS) > 0);
-	}
+	start();
+	fill_blocks(blocks, BLOCK_COUNT, 0);
 	for (unsigned i = 1; i < BLOCK_COUNT; i++) {
 		source_give(source, blocks[i]);
 		assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
 	}
 	source_give(source, blocks[0]);
 	send_datagrams(BLOCK_COUNT * 4, 4);
-	source_stop(source);
 	take_rest();
 	assert_int_equal(read_back(), (BLOCK_COUNT + 1) * 4);
 }
 
 static void what_finds_no_room_is_told_to_the_packet(void **state)
 {
-	uint32_t block;
-
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
+	start();
 	send_datagrams(0, 200);
-	assert_true(take(&block, 2000 * MS) > 0);
-	source_give(source, block);
-	source_stop(source);
+	source_give(source, take_next());
 	take_rest();
 	assert_true(lost_packets > 100);
 	assert_int_equal(lost_packets, source->stats.packets.dropped_count);
@@ -256,12 +275,8 @@ static void what_is_dropped_is_counted_while_nothing_comes(void **state)
 	uint32_t blocks[BLOCK_COUNT], other;
 
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
-	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
-		send_datagrams(i * 4, 4);
-		assert_true(take(&blocks[i], 2000 * MS) > 0);
-	}
+	start();
+	fill_blocks(blocks, BLOCK_COUNT, 0);
 	send_datagrams(0, 50);
 	assert_int_equal(take(&other, 5 * MS), SOURCE_NOT_YET);
 	assert_int_equal(source->stats.packets.dropped_count, 50);
@@ -269,44 +284,36 @@ static void what_is_dropped_is_counted_while_nothing_comes(void **state)
 	send_datagrams(0, 50);
 	source_give(source, blocks[0]);
 	send_datagrams(BLOCK_COUNT * 4, 4);
-	assert_true(take(&other, 2000 * MS) > 0);
+	take_next();
 	assert_int_equal(lost_packets, 100);
 	assert_int_equal(source->stats.packets.dropped_count, 100);
+}
+
+static const char longest[65507];
+
+static void check_cut(unsigned number, const struct pcap_pkthdr *header, const unsigned char *data)
+{
+	(void)number;
+	(void)data;
+	assert_int_equal(header->len, HEADERS_BYTES + sizeof(longest));
+	assert_in_range(header->caplen, BLOCK_BYTES - 4096, BLOCK_BYTES);
 }
 
 /* Two of the longest there are, each in a block of its own; it is told once. */
 static void what_is_longer_than_a_block_is_cut(void **state)
 {
-	static const char payload[65507];
-	char error[PCAP_ERRBUF_SIZE];
-	struct pcap_pkthdr *header;
-	const unsigned char *data;
-	unsigned count = 0;
 	uint32_t block;
-	pcap_t *pcap;
 
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
+	start();
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(sendto(sender, payload, sizeof(payload), 0,
-					(struct sockaddr *)&address, sizeof(address)),
-				 sizeof(payload));
+		send_payload(longest, sizeof(longest));
 		assert_int_equal(take(&block, 2000 * MS), BLOCK_BYTES);
 		assert_int_equal(strstr(source->note, "a packet was cut") != NULL, i == 0);
 		source_give(source, block);
 	}
 	assert_true(source->is_incomplete);
-	pcap = pcap_fopen_offline(fmemopen(file, file_bytes, "r"), error);
-	assert_non_null(pcap);
-	while (pcap_next_ex(pcap, &header, &data) == 1) {
-		assert_int_equal(header->len, HEADERS_BYTES + sizeof(payload));
-		assert_in_range(header->caplen, BLOCK_BYTES - 4096, BLOCK_BYTES);
-		count++;
-	}
-	assert_string_equal(pcap_geterr(pcap), "");
-	pcap_close(pcap);
-	assert_int_equal(count, 2);
+	assert_int_equal(read_with(check_cut), 2);
 }
 
 static void silence_is_not_an_end(void **state)
@@ -315,8 +322,7 @@ static void silence_is_not_an_end(void **state)
 	int64_t begin = units_monotonic_ns();
 
 	(void)state;
-	need_rights();
-	assert_int_equal(source_start(source), 0);
+	start();
 	assert_int_equal(take(&block, 150 * MS), SOURCE_NOT_YET);
 	assert_true(units_monotonic_ns() - begin >= 150 * MS);
 }

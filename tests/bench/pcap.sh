@@ -4,90 +4,46 @@
 # A capture at one end of a veth pair with an MTU of 9000. First payloads: the highest rate of a ladder at which nothing is
 # lost, and what a byte costs, of pcap: -> ring -> nothing beside a bare walk through the kernel's packet ring with
 # one copy; buffers of 16 MiB, so that the rate counts and not the buffer. Then whole packets to a directory, at 5 Gbit/s
-# or what the sender gets to, beside dumpcap and tcpdump with 256 MiB each. The sender has the other core for itself, as
-# far as the machine has more than one.
+# or what the sender gets to for KEEP_SECONDS (20), beside dumpcap and tcpdump with 256 MiB each.
 set -u
 . "${0%/*}/../measure.sh"
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../veth.sh"
-rig_at_exit+=(measure_undo veth_down)
-(rig_need root ip taskset) || { echo "pcap: not run"; exit 0; }
-veth_up 9000 2>/dev/null || { echo "pcap: not run, no network namespaces here"; exit 0; }
-runs=${RUNS:-3}
-frame=8032 port=46227 packet=$((8032 + 8 + 42))
+. "${0%/*}/../ladder.sh"
+ladder_need pcap
+packet=$((frame + 8 + 42))
 ladder='20000 50000 80000 100000'
-cpus=$(nproc)
-head -c $((frame * 64)) /dev/urandom >"$RIG/frames"
-receiver=("${near[@]}" taskset -c 0)
+bare='bare walk'
+ours=(-s "pcap:cable,psn=le64,frame=$frame,filter=udp,buffer=16Mi" --ring 16Mi)
 
-# send_after RATE COUNT: when somebody captures
-send_after() {
-	{
-		until [ "$("${near[@]}" cat /proc/net/packet | wc -l)" -gt 1 ]; do
-			sleep 0.05
-		done
-		sleep 0.7
-		exec "${far[@]}" taskset -c $((cpus > 1)) "$TOOLS/tool_udp_send" -f $frame -p le64 -r "$1" -b 32 -c "$2" \
-			"$RIG/frames" 192.0.2.1 $port
-	} >/dev/null &
-	sender=$!
+bare_command() {
+	command=("$TOOLS/tool_packet_walk" cable $((16 << 20)))
 }
 
-# hear NAME RATE SECONDS: by one of the two; how many datagrams did not come, in $missing
-hear() {
-	local count=$(($2 * $3)) command
-	case $1 in
-	vsib-record)
-		command=("$BIN/vsib-record" -s "pcap:cable,psn=le64,frame=$frame,filter=udp,buffer=16Mi" -o null: --ring 16Mi
-			-n $((count * frame)) -d $(($3 + 8)) --live none --json "$RIG/report.json")
-		;;
-	*) command=("$TOOLS/tool_packet_walk" cable $((16 << 20))) ;;
-	esac
-	send_after "$2" $count
-	MEASURE_STATUS='0 1 2' measure "$1" $((count * frame)) "${receiver[@]}" "${command[@]}"
-	wait $sender
-	case $1 in
-	vsib-record) missing=$((count - $(json_number received "$RIG/report.json"))) ;;
-	*) missing=$(sed -n 's/.*dropped=//p' "$measure_log") ;;
-	esac
+bare_missing() {
+	missing=$(sed -n 's/.*dropped=//p' "$measure_log")
 }
 
-# highest NAME: up the ladder as long as nothing is missing, each step tried twice
-highest() {
-	local rate
-	best=0
-	for rate in $ladder; do
-		hear "$1" "$rate" 1
-		[ "$missing" -eq 0 ] || hear "$1" "$rate" 1
-		[ "$missing" -eq 0 ] || break
-		best=$rate
-	done
-	unset "measure_cpu[$1]" "measure_rate[$1]" "measure_rss[$1]"
+is_ready() {
+	[ "$("${near[@]}" cat /proc/net/packet | wc -l)" -gt 1 ]
 }
 
-echo "payloads: datagrams of $((frame + 8)) bytes over veth, receiver on CPU 0, sender on CPU $((cpus > 1))"
-highest 'bare walk'
-bare=$best
-highest vsib-record
-ours=$best
-printf '  without loss: bare walk %d datagrams/s (%.2f Gbit/s), vsib-record %d (%.2f Gbit/s)\n' \
-	"$bare" "$(calculate "$bare * $frame * 8 / 1e9")" "$ours" "$(calculate "$ours * $frame * 8 / 1e9")"
-[ "$bare" -eq 0 ] || printf '  vsib-record, rate without loss %.2f x bare walk   (goal: >= 0.9)\n' "$(calculate "$ours / $bare")"
+ladder_compare
 for ((run = 0; run < runs; run++)); do
-	hear 'bare walk' 40000 3
+	hear "$bare" 40000 3
 	hear vsib-record 40000 3
 	# the ring and the buffer are made once, however long the recording: told apart, spread over this one's bytes
 	MEASURE_STATUS=66 measure '  of which start and end' $((40000 * 3 * frame)) "${receiver[@]}" "$BIN/vsib-record" \
 		-s pcap:cable,filter=udp,buffer=16Mi -o null: --ring 16Mi -d 0.1 --live none
 done
-show_cpu 'bare walk'
+show_cpu "$bare"
 show_cpu vsib-record
 show_cpu '  of which start and end'
-compare vsib-record 'bare walk' cpu '<= 1.2'
+compare vsib-record "$bare" cpu '<= 1.2'
 
 # ---- whole packets to a disk
 
-seconds=20 rate=77800
+seconds=${KEEP_SECONDS:-20} rate=77800
 count=$((rate * seconds))
 measure_folder $((count * (packet + 36)))
 
@@ -97,8 +53,7 @@ keep() {
 	shift 2
 	send_after $rate $count
 	MEASURE_STATUS='0 1 2' measure "$name" $((count * packet)) timeout --preserve-status -s INT $((seconds + 6)) "${near[@]}" "$@"
-	kill "$sender" 2>/dev/null
-	wait "$sender" 2>/dev/null
+	stop_sender
 	sync "$folder"
 	lost=$(sed -n "$lost" "$measure_log" | tail -n 1)
 	printf '  %-30s lost %d of %d packets\n' "$name" "$lost" $count

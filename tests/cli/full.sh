@@ -6,6 +6,8 @@
 # program that writes there too.
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
+. "${0%/*}/../veth.sh"
+. "${0%/*}/../network.sh"
 rig_need loop tune2fs space:300
 
 bytes_free() {
@@ -95,35 +97,29 @@ for at in 5M 25M 29M; do
 done
 
 # ---- what a source still holds when it is stopped is taken as far as there is room
-# held WANTED SOURCE [OPTION...]: much has come to it when the signal does
+# held SOURCE [OPTION...]: much has come to it when the signal does; the end of the disk may come before that is seen
 held() {
-	local wanted=$1 status=0 recorder child
-	shift
+	local child
 	find "$RIG/a" -mindepth 1 ! -name lost+found -delete
 	dd if=/dev/zero of="$RIG/a/others" bs=1M count=24 2>/dev/null
-	rm -f "$report"
-	"$BIN/vsib-record" -s "$@" --name held -o "$RIG/a" --block 256Ki --json "$report" --live log 2>"$words" &
-	recorder=$!
-	wait_for 10 grep -q ARMED "$words" || { show_words; rig_fail "no recorder listens to $1"; }
+	listen "$@" --block 256Ki
 	child=$(child_of $recorder)
 	kill -STOP "$child"
-	"$TOOLS/tool_udp_send" -f 8192 -c 3000 "$RIG/sent" 127.0.0.1 $port >"$output"
+	send -f 8192 -c 3000 "$RIG/zeros" 127.0.0.1 $port
 	kill -INT "$child"
 	kill -CONT "$child"
-	wait $recorder || status=$?
-	ended "$wanted" $status "the recorder of $1"
-	account
+	ends '1 2'
 	said 'the stream ends before the disks are full'
 	is stream_bytes $(($(value written_bytes) + $(value ring.overflow_bytes))) # the rest had no room, and is counted
 	is disks.0.state ok
 	is_more written_bytes 1000000
-	audit held "$RIG/a"
 }
-port=46331
-head -c 8192 /dev/zero >"$RIG/sent"
-# the end of the disks may come before the signal is seen
-held '1 2' "udp:127.0.0.1:$port,rcvbuf=64Mi,frame=8192" --ring 8Mi
-held '1 2' "pcap:lo,filter=udp dst port $port" --layout pcap --ring 32Mi
+head -c 8192 /dev/zero >"$RIG/zeros"
+disks=("${targets[@]}")
+targets=("$RIG/a")
+held "udp:127.0.0.1:$port,rcvbuf=64Mi,frame=8192"
+held "pcap:lo,filter=udp dst port $port" --layout pcap --ring 32Mi
+targets=("${disks[@]}")
 
 # ---- wr: the next block has its place, so the first that is about to be full ends it
 find "${targets[@]}" -mindepth 1 ! -name lost+found -delete

@@ -7,36 +7,24 @@
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
 . "${0%/*}/../veth.sh"
+. "${0%/*}/../network.sh"
 rig_need data
 veth_need
-rig_at_exit+=(veth_down)
-veth_up 9000 2>"$RIG/veth" || rig_skip "needs veth with IPv6: $(cat "$RIG/veth")"
+has_ipv6 || rig_skip "needs IPv6"
+veth_up 9000 2>"$RIG/veth" || rig_skip "needs veth: $(cat "$RIG/veth")"
 
 vdif=$DATA/radio/sample.vdif     # 16 frames of 5032 bytes
 m5b=$DATA/radio/sample.m5b       # 8 halves of 5008
 wide=$DATA/radio/vdifio_1.vdif   # 10 frames of 8224
-disk=$RIG/disk port=46227
-mkdir "$disk"
 small='buffer=8Mi'
-no_trouble='lost=0 late=0 duplicate=0 reordered=0 stray=0 unwanted=0 restarts=0 kernel_drops=0'
-
-# whole FILE COUNT
-whole() {
-	heard 0
-	audit $name "$disk"
-	cmp "$1" "$disk/$name.raw" || rig_fail "$name: not what was sent"
-	# shellcheck disable=SC2086 # a list
-	packets received="$2" $no_trouble
-}
 
 # ---- whole streams
 
 listen "pcap:cable,$small"
 send -f 5032 "$vdif" 192.0.2.1 $port
 whole "$vdif" 16
-said 'psn=vdif,frame=5032'
-said 'listening with a buffer of 8(.0*)? MiB'
-gathered "$vdif" "$disk/$name"
+told 'psn=vdif,frame=5032'
+told 'listening with a buffer of 8(.0*)? MiB'
 
 listen "pcap:cable,$small,port=$port"
 send -f 5008 -p le64 -s 1000 "$m5b" 192.0.2.1 $port
@@ -52,7 +40,13 @@ cat "$m5b" "$m5b" >"$RIG/twice"
 whole "$RIG/twice" 16
 
 captured=$DATA/derived/vdif_kt_8224_udp.pcap # the 10 frames of $wide
+# is_promiscuous NUMBER: of those who want what is for other machines
+is_promiscuous() {
+	"${near[@]}" ip -d link show cable | grep -q "promiscuity $1 " || rig_fail "promiscuity is not $1"
+}
+is_promiscuous 0
 listen "pcap:cable,$small,promiscuous,filter=vlan 7 and udp"
+is_promiscuous 1
 inject -v 7 "$captured"
 inject -v 8 "$captured"
 inject "$captured"
@@ -61,6 +55,7 @@ for tags in '-v 7' '-v 100 -v 7'; do
 	listen "pcap:cable,$small"
 	# shellcheck disable=SC2086 # options
 	inject $tags "$captured"
+	is_promiscuous 0
 	whole "$wide" 10
 done
 
@@ -88,10 +83,16 @@ gathered "$vdif" "$disk/$name"
 listen "pcap:cable,$small"
 send -f 5032 -p le64 -s 1000 -x 3,8 -w 5,11 -2 1,13 -t 7,15 "$vdif" 192.0.2.1 $port
 heard 1
-audit $name "$disk"
 packets received=18 lost=2 late=0 duplicate=2 reordered=2 stray=2 kernel_drops=0
 is source.lost_bytes $((2 * 5032))
-printf '%s 5032\n' $((3 * 5032)) $((8 * 5032)) | diff - "$RIG/gaps" || rig_fail "the journal's gaps are not where frames were left out"
+filled "$vdif" 5032 3 8
+diff "$RIG/holes" "$RIG/gaps" || rig_fail "the journal's gaps are not where frames were left out"
+listen "pcap:cable,$small" --fill pattern
+send -f 5032 -p le64 -x 3,8 "$vdif" 192.0.2.1 $port
+heard 1
+packets received=14 lost=2
+is filled_bytes $((2 * 5032))
+cmp "$RIG/with_fill" "$disk/$name.raw" || rig_fail "$name: not what was sent, with fill in the gaps"
 
 # too long for what is captured of a packet: left out, and told
 listen "pcap:cable,$small,snaplen=1000"
@@ -104,7 +105,12 @@ said 'left out: .*16 cut short'
 
 # ---- more than the buffer keeps
 
-# flooded LOST DETAIL SEND-OPTION...: 5000 datagrams while the recorder doesn't run, and some more when it does again
+# has_taken DATAGRAMS: the recorder, as it says itself
+has_taken() {
+	"$BIN/vsib-status" --json "$name" >"$RIG/status" && [ "$("$TOOLS/tool_json" "$RIG/status" received_bytes)" -ge $(($1 * 5008)) ]
+}
+
+# flooded DETAILS SEND-OPTION...: 5000 datagrams while the recorder doesn't run, and $more when it has made room again
 flooded() {
 	local details=$1 child drops
 	shift
@@ -114,11 +120,10 @@ flooded() {
 	send -f 5008 -c 5000 "$@" "$m5b" 192.0.2.1 $port
 	kill -CONT "$child"
 	if [ "$more" ]; then
-		sleep 0.2
+		wait_for 10 has_taken 150 || rig_fail "what the buffer held was not taken"
 		send -f 5008 -c 8 "${@/%0/5000}" "$m5b" 192.0.2.1 $port
 	fi
 	heard 1
-	audit $name "$disk"
 	drops=$((5000 + ${more:-0} - $(value source.packets.received)))
 	[ $drops -gt 1000 ] || rig_fail "only $drops were dropped"
 	packets lost=$drops kernel_drops=$drops
@@ -143,9 +148,9 @@ said "dropped $(value source.packets.lost) packets"
 listen "pcap:cable,$small,psn=le64,frame=5008"
 send -f 5008 -p le64 "$m5b" 192.0.2.1 $port
 "${near[@]}" ip link set cable down
-wait_for 5 grep -q 'the interface is down' "$words" || rig_fail "it did not say that the interface is down"
+wait_for 5 grep -q 'the interface is down' "$told" || rig_fail "it did not say that the interface is down"
 "${near[@]}" ip link set cable up
-wait_for 5 grep -q 'the interface is up again' "$words" || rig_fail "it did not say that the interface is up"
+wait_for 5 grep -q 'the interface is up again' "$told" || rig_fail "it did not say that the interface is up"
 "${near[@]}" ip route add 192.0.2.0/24 dev cable 2>/dev/null
 send -f 5008 -p le64 -s 8 "$m5b" 192.0.2.1 $port
 whole "$RIG/twice" 16
@@ -154,7 +159,6 @@ listen "pcap:cable,$small"
 send -f 5008 -p le64 "$m5b" 192.0.2.1 $port
 "${near[@]}" ip link del cable
 ends 2
-audit $name "$disk"
 said 'pcap:cable.*: the interface is gone'
 cmp "$m5b" "$disk/$name.raw" || rig_fail "what came before the interface went is not there"
 

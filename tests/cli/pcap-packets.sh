@@ -7,15 +7,14 @@
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
 . "${0%/*}/../veth.sh"
+. "${0%/*}/../network.sh"
 rig_need data
 veth_need
-rig_at_exit+=(veth_down)
-veth_up 9000 2>"$RIG/veth" || rig_skip "needs veth with IPv6: $(cat "$RIG/veth")"
+veth_up 9000 2>"$RIG/veth" || rig_skip "needs veth: $(cat "$RIG/veth")"
 
 m5b=$DATA/radio/sample.m5b # 8 halves of 5008
 captured=$DATA/derived/vdif_kt_8224_udp.pcap wide=$DATA/radio/vdifio_1.vdif
-disk=$RIG/disk port=46227
-mkdir "$disk" "$RIG/a" "$RIG/b"
+mkdir "$RIG/a"
 many=$RIG/many
 for _ in {1..100}; do cat "$m5b"; done >"$many" # 800 datagrams
 
@@ -38,14 +37,15 @@ holds() {
 
 listen pcap:cable,filter=udp --layout pcap
 send -f 5008 -c 800 -r 20000 "$m5b" 192.0.2.1 $port
-sleep 0.3
-cp "$disk/$name.pcapng" "$RIG/growing"
+has_grown() {
+	cp "$disk/$name.pcapng" "$RIG/growing"
+	back '1 66' "$RIG/growing" # behind what was written stands nothing yet
+	cmp -s "$many" "$RIG/back"
+}
+wait_for 10 has_grown || rig_fail "what has been captured is not in the growing file"
 heard 0
-audit $name "$disk"
 packets received=800 lost=0 kernel_drops=0
 holds "$disk/$name.pcapng" 800 "$many"
-back 1 "$RIG/growing" # behind what was written stands nothing yet
-cmp "$many" "$RIG/back" || rig_fail "what had been captured is not in the growing file"
 
 # ---- tags
 
@@ -63,10 +63,11 @@ done
 
 # ---- several disks, files that are rolled
 
-listen pcap:cable,filter=udp -o "$RIG/a" --layout pcap --block 256Ki --file-size 1Mi
+targets=("$RIG/a" "$disk")
+listen pcap:cable,filter=udp --layout pcap --block 256Ki --file-size 1Mi
 send -f 5008 -c 800 -r 20000 "$m5b" 192.0.2.1 $port
 heard 0
-audit $name "$RIG/a" "$disk" # in the order in which they were given
+targets=("$disk")
 packets received=800
 "$BIN/vsib-gather" $name -o "$RIG/joined" "$disk" "$RIG/a" 2>"$words" || rig_fail "not gathered: $(cat "$words")"
 holds "$RIG/joined" 800 "$many"
@@ -99,7 +100,6 @@ kill -STOP "$child"
 send -f 5008 -c 5000 "$m5b" 192.0.2.1 $port
 kill -CONT "$child"
 heard 1
-audit $name "$disk"
 lost=$(value source.packets.lost)
 packets kernel_drops="$lost" received=$((5000 - lost))
 [ "$lost" -gt 1000 ] || rig_fail "only $lost packets were lost"
@@ -128,7 +128,6 @@ for limit in '-d 1' '-n 1M'; do
 	listen pcap:cable,filter=udp --layout pcap --block 256Ki $limit
 	send -f 5008 -c 800 -r 20000 "$m5b" 192.0.2.1 $port
 	ends 0
-	audit $name "$disk"
 	count=$(value source.packets.received) bytes=$(value written_bytes)
 	back 0 "$disk/$name.pcapng"
 	is source.capture.packets "$count"

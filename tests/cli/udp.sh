@@ -6,72 +6,12 @@
 # can't read is told, with and without numbers. IPv6, multicast, several ports, and what can't be listened to.
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
+. "${0%/*}/../veth.sh"
+. "${0%/*}/../network.sh"
 rig_need data
 
 vdif=$DATA/radio/sample.vdif # 16 frames of 5032 bytes
 m5b=$DATA/radio/sample.m5b   # 8 halves of 5008
-port=$((20000 + $$ % 20000))
-disk=$RIG/disk
-mkdir "$disk"
-recorder='' told=$RIG/told
-receiver=() sender=() # in front of their commands
-
-is_recording() {
-	"$BIN/vsib-status" --json "$name" 2>/dev/null | grep -q '"state": *"recording"' || ! kill -0 "$recorder" 2>/dev/null
-}
-
-# listen SOURCE [OPTION...]: a recorder in the background that takes what comes from now on
-number=0
-listen() {
-	name=udp_$((number += 1))
-	rm -f "$report"
-	"${receiver[@]}" "$BIN/vsib-record" -s "$@" --name $name -o "$disk" "$same" --ring 8Mi --live log --json "$report" \
-		2>"$told" >&2 &
-	recorder=$!
-	wait_for 10 is_recording && kill -0 $recorder || { cat "$told"; rig_fail "no recorder listens to $1"; }
-}
-
-# told EXPRESSION: the recorder's words match it
-told() {
-	grep -qE -- "$1" "$told" || { cat "$told"; rig_fail "it did not say: $1"; }
-}
-
-send() {
-	"${sender[@]}" "$TOOLS/tool_udp_send" "$@" >"$RIG/sent" || rig_fail "tool_udp_send $*"
-}
-
-# heard WANTED: what was sent lies in the socket at least; the recorder is stopped, takes that, and ends with this status
-heard() {
-	kill -INT $recorder
-	heard_end "$1"
-}
-
-heard_end() {
-	local status=0
-	wait $recorder || status=$?
-	cp "$told" "$words"
-	ended "$1" $status "the recorder of $name"
-	account
-	audit $name "$disk"
-}
-
-packets() {
-	local pair
-	for pair; do
-		is "source.packets.${pair%=*}" "${pair#*=}"
-	done
-}
-
-no_trouble='lost=0 late=0 duplicate=0 reordered=0 stray=0 unwanted=0 restarts=0 kernel_drops=0'
-
-# whole FILE COUNT
-whole() {
-	heard 0
-	cmp "$1" "$disk/$name.raw" || rig_fail "$name: not what was sent"
-	gathered "$1" "$disk/$name"
-	# shellcheck disable=SC2086 # a list
-	packets received="$2" $no_trouble
-}
 
 # ---- whole streams
 
@@ -107,23 +47,6 @@ heard 0
 gathered "$vdif" "$disk/$name"
 
 # ---- on the way
-
-# filled FILE FRAME INDEX...: FILE as it is when these frames are missing, in $RIG/with_fill and $RIG/closed
-filled() {
-	local frame=$2 count i
-	count=$(($(stat -c %s "$1") / frame))
-	: >"$RIG/with_fill"
-	: >"$RIG/closed"
-	: >"$RIG/holes"
-	for ((i = 0; i < count; i++)); do
-		if [[ " ${*:3} " = *" $i "* ]]; then
-			head -c "$frame" < <(while printf '\x44\x33\x22\x11'; do :; done 2>/dev/null) >>"$RIG/with_fill"
-			echo "$((i * frame)) $frame" >>"$RIG/holes"
-		else
-			dd if="$1" bs="$frame" skip=$i count=1 status=none | tee -a "$RIG/closed" >>"$RIG/with_fill"
-		fi
-	done
-}
 
 # The journal has these gaps, and what is gathered is right with and without fill.
 with_holes() {
@@ -207,9 +130,9 @@ flooded "udp::$port,psn=be32,frame=5008" -p be32
 
 # A disk that is stuck while the socket still holds something at the end: the rest is overflow, and nothing goes unmentioned.
 slow_at_the_end() {
-	local child fast=$disk
+	local child
 	rig_disk slow 64
-	disk=$RIG/slow
+	targets=("$RIG/slow")
 	listen "udp::$port,psn=le64,frame=5008"
 	rig_throttle slow 1
 	child=$(child_of $recorder)
@@ -219,11 +142,11 @@ slow_at_the_end() {
 	kill -CONT "$child"
 	wait_for 10 grep -q 'the ring was full' "$told" || { cat "$told"; rig_fail "no overflow was told"; }
 	rig_release slow
-	heard_end 1
+	ends 1
 	packets received=6000 lost=0 kernel_drops=0
 	is stream_bytes $((6000 * 5008))
 	is_more ring.overflow_bytes 1000000
-	disk=$fast
+	targets=("$disk")
 }
 if (rig_need loop throttle) >/dev/null; then
 	slow_at_the_end
@@ -247,9 +170,18 @@ send -f 5032 -p le64 -s 90000 -x 2 -a 127.0.0.2 "$vdif" 127.0.0.1 $port
 send -f 5032 -p le64 -s 26 "$vdif" 127.0.0.1 $port
 heard 1
 packets received=47 lost=1 stray=0 restarts=0
-# Eight threads in turn, slowly enough for the disk: of each the frames that were lost are there, marked invalid, and none is missing.
+# What is lost is filled, for each kind of fill.
+filled "$vdif" 5032 3 8
+listen "udp::$port" --fill pattern
+send -f 5032 -p le64 -x 3,8 "$vdif" 127.0.0.1 $port
+heard 1
+packets received=14 lost=2
+is filled_bytes $((2 * 5032))
+cmp "$RIG/with_fill" "$disk/$name.raw" || rig_fail "$name: not what was sent, with fill in the gaps"
+# Eight threads in turn, all of which have room in the ring: of each the frames that were lost are there, marked invalid, and
+# none is missing.
 "$TOOLS/tool_vdif" 2000 >"$RIG/threads.vdif" || rig_fail "no frames"
-listen "udp::$port,psn=vdif,frame=8224" --fill vdif-invalid
+listen "udp::$port,psn=vdif,frame=8224" --fill vdif-invalid --ring 32Mi
 send -f 8224 -r 4000 -x 100,101,905,1500-1522 "$RIG/threads.vdif" 127.0.0.1 $port
 heard 1
 packets received=1974 lost=26 stray=0 restarts=0
@@ -264,10 +196,7 @@ refused="--fill vdif-invalid: udp::$port doesn't know"
 "$BIN/vsib-record" -s "udp::$port" --fill vdif-invalid -o "$disk" "$same" 2>"$words" && rig_fail "no number, and frames are filled"
 grep -qF -- "$refused" "$words" || { cat "$words"; rig_fail "it did not say: $refused"; }
 
-listens_ipv6() {
-	[ -e /proc/net/if_inet6 ] && grep -q 00000000000000000000000000000001 /proc/net/if_inet6
-}
-if listens_ipv6; then
+if has_ipv6; then
 	listen "udp:[::1]:$port,from=::1"
 	send -f 5032 "$vdif" ::1 $port
 	whole "$vdif" 16
@@ -286,36 +215,18 @@ multicast() {
 }
 multicast 239.255.77.1 239.255.77.1 lo
 
-# Two machines with a cable between them.
-spaces=("vsib-$$-a" "vsib-$$-b")
-drop_spaces() {
-	local space
-	for space in "${spaces[@]}"; do
-		ip netns del "$space" 2>/dev/null
-	done
-}
-make_spaces() {
-	local space i
-	[ "$(id -u)" -eq 0 ] && command -v ip >/dev/null || return 1
-	rig_at_exit+=(drop_spaces)
-	for space in "${spaces[@]}"; do
-		ip netns add "$space" || return 1
-	done
-	ip link add cable netns "${spaces[0]}" type veth peer name cable netns "${spaces[1]}" || return 1
-	for i in 0 1; do
-		ip -n "${spaces[i]}" address add 192.0.2.$((i + 1))/24 dev cable &&
-			ip -n "${spaces[i]}" link set cable up || return 1
-		! listens_ipv6 || ip -n "${spaces[i]}" address add fe80::$((i + 1))/64 dev cable nodad || return 1
-	done
-}
-if make_spaces 2>/dev/null; then
-	receiver=(ip netns exec "${spaces[0]}") sender=(ip netns exec "${spaces[1]}")
+# From one machine to another, in fragments; what comes to the port on another interface is not taken.
+if (veth_need) >/dev/null && veth_up 1500 2>/dev/null; then
 	multicast 239.255.77.1 239.255.77.1 cable
-	! listens_ipv6 || multicast ff02::1%cable '[ff02::1]' cable
+	! has_ipv6 || multicast ff02::1%cable '[ff02::1]' cable
 	listen "udp:192.0.2.1:$port,iface=cable,from=192.0.2.2"
 	send -f 5032 "$vdif" 192.0.2.1 $port
 	whole "$vdif" 16
-	receiver=() sender=()
+	listen "udp::$port,iface=cable"
+	"${near[@]}" "$TOOLS/tool_udp_send" -f 5008 "$m5b" 127.0.0.1 $port >"$RIG/sent"
+	send -f 5032 "$vdif" 192.0.2.1 $port
+	whole "$vdif" 16
+	near=() far=()
 else
 	echo "no network namespaces here: multicast is only tried on lo"
 fi
@@ -349,17 +260,11 @@ refused 66 'no such interface' "udp::$port,iface=nonesuch0"
 refused 66 "doesn't have that address" "udp:203.0.113.77:$port"
 listen "udp::$port"
 refused 66 'is in use by another program' "udp::$port"
-heard_nothing() {
-	local status=0
-	kill -INT $recorder
-	wait $recorder || status=$?
-	ended 66 $status "the recorder of $name"
-}
-heard_nothing
+heard 66
 
 # Only strays came: nothing was recorded.
 listen "udp::$port,frame=5032"
 send -f 100 -c 3 "$vdif" 127.0.0.1 $port
-heard_nothing
+heard 66
 packets received=3 stray=3
 is discarded_bytes 300
