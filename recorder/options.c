@@ -12,6 +12,7 @@
 #include "drivers/units.h"
 #include "recorder/config.h"
 #include "recorder/options_parts.h"
+#include "recorder/values.h"
 #include "recorder/version.h"
 
 #define DEFAULT_RING (UINT64_C(256) << 20)
@@ -27,26 +28,6 @@ static const char *option_key(unsigned index, bool *is_list)
 	return option_rows[index].name;
 }
 
-/* What is meant by the word that stands for an option's value; "": it says so itself. */
-static const char *describe(const char *arg)
-{
-	static const char *const words[][2] = {
-		{ "SIZE", ", such as 4096, 64Ki or 1.5G" },
-		{ "BYTES", ", such as 4096, 64Ki or 1.5G" },
-		{ "TIME", ", such as 90, 30s, 10m or 1h30m" },
-		{ "RATE", ", such as 512 (Mbit/s), 1.6G or 64MB/s" },
-		{ "HZ", ", such as 1420.4M" },
-		{ "UTC", ", such as 2026-11-30T08:15:00Z" },
-		{ "FORMAT", ", such as ci8, ri16_le, cf32_be, or raw" },
-		{ "N", ", a whole number from 1 on" },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(arg, words[i][0]) == 0)
-			return words[i][1];
-	return "";
-}
-
 static int set_row(struct options *options, const struct option_row *row, const char *value, char *error)
 {
 	int ret = row->set(options, value);
@@ -60,7 +41,7 @@ static int set_row(struct options *options, const struct option_row *row, const 
 	else
 		snprintf(error, OPTIONS_ERROR_LEN, "--%s '%.200s': %s; expected %s%s", row->name,
 			 value, ret == -ERANGE ? "out of range" : "not understood",
-			 row->arg ? row->arg : "yes or no", row->arg ? describe(row->arg) : "");
+			 row->arg ? row->arg : "yes or no", row->arg ? values_describe(row->arg) : "");
 	return EX_USAGE;
 }
 

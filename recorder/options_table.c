@@ -6,6 +6,7 @@
 
 #include "drivers/units.h"
 #include "recorder/options_parts.h"
+#include "recorder/values.h"
 
 #define CHANNELS_MAX 65536
 
@@ -22,27 +23,10 @@ static const char *keep(struct options *options, const char *value)
 	return text->text;
 }
 
-/* @words: "any|round" -> 0, 1 ...; -EINVAL when the value is none of them */
-static int pick(const char *value, const char *words)
-{
-	size_t len = strlen(value);
-	int index = 0;
-
-	for (const char *word = words; word; index++) {
-		const char *bar = strchr(word, '|');
-		size_t word_len = bar ? (size_t)(bar - word) : strlen(word);
-
-		if (word_len == len && strncmp(word, value, len) == 0)
-			return index;
-		word = bar ? bar + 1 : NULL;
-	}
-	return -EINVAL;
-}
-
 /* "no" and its like give 0, "yes" and its like 1 */
 static int pick_truth(const char *value)
 {
-	int index = pick(value, "no|yes|false|true|off|on|0|1");
+	int index = values_pick(value, "no|yes|false|true|off|on|0|1");
 
 	return index < 0 ? index : index % 2;
 }
@@ -75,40 +59,14 @@ static int set_rate(struct options *o, const char *value)
 	return units_parse_rate(value, &o->session.rate_bps);
 }
 
-static int positive_time(const char *value, int64_t *ns)
-{
-	int64_t time;
-	int ret = units_parse_time(value, &time);
-
-	if (ret == 0 && time == 0)
-		ret = -EINVAL;
-	if (ret == 0)
-		*ns = time;
-	return ret;
-}
-
-static int positive_bytes(const char *value, uint64_t *bytes)
-{
-	uint64_t size;
-	int ret = units_parse_bytes(value, &size);
-
-	if (ret == 0 && size == 0)
-		ret = -EINVAL;
-	if (ret == 0 && size > INT64_MAX)
-		ret = -ERANGE;
-	if (ret == 0)
-		*bytes = size;
-	return ret;
-}
-
 static int set_duration(struct options *o, const char *value)
 {
-	return positive_time(value, &o->session.duration_ns);
+	return values_time(value, &o->session.duration_ns);
 }
 
 static int set_bytes(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.limit_bytes);
+	return values_bytes(value, &o->session.limit_bytes);
 }
 
 static int set_start(struct options *o, const char *value)
@@ -147,7 +105,7 @@ static int set_scan(struct options *o, const char *value)
 
 static int set_layout(struct options *o, const char *value)
 {
-	int index = pick(value, "raw|vbs|mark6|pcap");
+	int index = values_pick(value, "raw|vbs|mark6|pcap");
 
 	if (index >= 0)
 		o->session.layout = (enum layout_kind)index;
@@ -163,17 +121,17 @@ static int set_template(struct options *o, const char *value)
 
 static int set_file_size(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.file_bytes);
+	return values_bytes(value, &o->session.file_bytes);
 }
 
 static int set_chunk(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.chunk_bytes);
+	return values_bytes(value, &o->session.chunk_bytes);
 }
 
 static int set_packet_format(struct options *o, const char *value)
 {
-	int index = pick(value, "vdif|mark5b|unknown");
+	int index = values_pick(value, "vdif|mark5b|unknown");
 
 	if (index >= 0)
 		o->session.packet_format = (enum mark6_format)index;
@@ -182,12 +140,12 @@ static int set_packet_format(struct options *o, const char *value)
 
 static int set_packet_size(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.packet_bytes);
+	return values_bytes(value, &o->session.packet_bytes);
 }
 
 static int set_stripe(struct options *o, const char *value)
 {
-	int index = pick(value, "any|round");
+	int index = values_pick(value, "any|round");
 
 	if (index >= 0)
 		o->session.stripe = (enum stripe_policy)index;
@@ -196,12 +154,12 @@ static int set_stripe(struct options *o, const char *value)
 
 static int set_unit(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.unit_bytes);
+	return values_bytes(value, &o->session.unit_bytes);
 }
 
 static int set_ring(struct options *o, const char *value)
 {
-	int ret = positive_bytes(value, &o->session.ring_bytes);
+	int ret = values_bytes(value, &o->session.ring_bytes);
 
 	o->is_ring_given = o->is_ring_given || ret == 0;
 	return ret;
@@ -209,12 +167,12 @@ static int set_ring(struct options *o, const char *value)
 
 static int set_block(struct options *o, const char *value)
 {
-	return positive_bytes(value, &o->session.block_bytes);
+	return values_bytes(value, &o->session.block_bytes);
 }
 
 static int set_io(struct options *o, const char *value)
 {
-	int index = pick(value, "buffered|direct");
+	int index = values_pick(value, "buffered|direct");
 
 	if (index >= 0)
 		o->session.use_direct = index == 1;
@@ -223,7 +181,7 @@ static int set_io(struct options *o, const char *value)
 
 static int set_engine(struct options *o, const char *value)
 {
-	int index = pick(value, "auto|io_uring|pwrite");
+	int index = values_pick(value, "auto|io_uring|pwrite");
 
 	if (index >= 0)
 		o->session.engine = (enum engine_kind)index;
@@ -232,7 +190,7 @@ static int set_engine(struct options *o, const char *value)
 
 static int set_copies(struct options *o, const char *value)
 {
-	int index = pick(value, "1|2");
+	int index = values_pick(value, "1|2");
 
 	if (index >= 0)
 		o->session.copies = (unsigned)index + 1;
@@ -241,15 +199,7 @@ static int set_copies(struct options *o, const char *value)
 
 static int set_depth(struct options *o, const char *value)
 {
-	uint64_t depth;
-	int ret = units_parse_count(value, &depth);
-
-	if (ret < 0)
-		return ret;
-	if (depth < 1 || depth > ENGINE_DEPTH_MAX)
-		return -ERANGE;
-	o->session.depth = (unsigned)depth;
-	return 0;
+	return values_count(value, 1, ENGINE_DEPTH_MAX, &o->session.depth);
 }
 
 static int set_disk_timeout(struct options *o, const char *value)
@@ -259,7 +209,7 @@ static int set_disk_timeout(struct options *o, const char *value)
 
 static int set_on_overflow(struct options *o, const char *value)
 {
-	int index = pick(value, "auto|drop|wait|stop");
+	int index = values_pick(value, "auto|drop|wait|stop");
 
 	if (index >= 0)
 		o->session.on_overflow = (enum overflow_policy)index;
@@ -268,7 +218,7 @@ static int set_on_overflow(struct options *o, const char *value)
 
 static int set_fill(struct options *o, const char *value)
 {
-	int index = pick(value, "none|pattern|vdif-invalid");
+	int index = values_pick(value, "none|pattern|vdif-invalid");
 
 	if (index >= 0)
 		o->session.fill = (enum fill_policy)index;
@@ -277,7 +227,7 @@ static int set_fill(struct options *o, const char *value)
 
 static int set_checksum(struct options *o, const char *value)
 {
-	int index = pick(value, "none|xxh3");
+	int index = values_pick(value, "none|xxh3");
 
 	if (index >= 0)
 		o->session.use_checksums = index == 1;
@@ -329,16 +279,7 @@ static int set_sample_format(struct options *o, const char *value)
 
 static int set_channels(struct options *o, const char *value)
 {
-	uint64_t channels;
-	int ret = units_parse_count(value, &channels);
-
-	if (ret == 0 && channels == 0)
-		ret = -EINVAL;
-	if (ret == 0 && channels > CHANNELS_MAX)
-		ret = -ERANGE;
-	if (ret == 0)
-		o->session.metadata.words.channels = (unsigned)channels;
-	return ret;
+	return values_count(value, 1, CHANNELS_MAX, &o->session.metadata.words.channels);
 }
 
 static int set_frequency(struct options *o, const char *value)
@@ -382,7 +323,7 @@ static int set_lock(struct options *o, const char *value)
 
 static int set_huge_pages(struct options *o, const char *value)
 {
-	int index = pick(value, "no|try|require");
+	int index = values_pick(value, "no|try|require");
 
 	if (index < 0)
 		return index;
@@ -420,7 +361,7 @@ static int set_json(struct options *o, const char *value)
 
 static int set_live(struct options *o, const char *value)
 {
-	int index = pick(value, "auto|line|log|none");
+	int index = values_pick(value, "auto|line|log|none");
 
 	if (index >= 0)
 		o->live = (enum live_mode)index;
@@ -429,7 +370,7 @@ static int set_live(struct options *o, const char *value)
 
 static int set_log_interval(struct options *o, const char *value)
 {
-	return positive_time(value, &o->log_interval_ns);
+	return values_time(value, &o->log_interval_ns);
 }
 
 static int set_config(struct options *o, const char *value)
