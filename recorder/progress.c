@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "drivers/units.h"
 #include "recorder/disk.h"
 #include "recorder/host.h"
+#include "recorder/line.h"
 #include "recorder/version.h"
 
 #define TREND 8 /* seconds of ring levels kept */
@@ -71,46 +70,9 @@ static uint64_t lost_bytes(const struct session *session)
 
 /* ---- events ---- */
 
-/*
- * A line is put together here and written at once, so that it can be left out when it would block.
- */
-struct line {
-	size_t len;
-	char text[4096]; /* PIPE_BUF: a pipe that can take anything takes this */
-};
-
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct line *line, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(line->text + line->len, sizeof(line->text) - line->len, format, ap);
-	va_end(ap);
-	if (n > 0)
-		line->len = line->len + (size_t)n < sizeof(line->text) ? line->len + (size_t)n :
-									 sizeof(line->text) - 1;
-}
-
-/*
- * False when stderr can't take it now: a terminal stopped by ^S or a pipe that nobody reads must
- * not hold us.
- */
-static bool put(const struct line *line)
-{
-	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) &&
-	       write(STDERR_FILENO, line->text, line->len) == (ssize_t)line->len;
-}
-
 static void begin(struct progress *p, struct line *line)
 {
-	line->len = 0;
-	if (p->is_line_shown)
-		add(line, "\r\033[K");
+	line_begin(line, p->is_line_shown);
 	p->is_line_shown = false;
 }
 
@@ -119,8 +81,8 @@ static void show(struct progress *p, const char *text)
 	struct line line;
 
 	begin(p, &line);
-	add(&line, "vsib: %.3900s\n", text);
-	if (!put(&line))
+	line_add(&line, "vsib: %.3900s\n", text);
+	if (!line_put(&line))
 		p->hidden_count++;
 }
 
@@ -132,8 +94,8 @@ static void mention_hidden(struct progress *p)
 	if (p->hidden_count == 0)
 		return;
 	begin(p, &line);
-	add(&line, "vsib: (%" PRIu64 " more events not shown)\n", p->hidden_count);
-	if (put(&line))
+	line_add(&line, "vsib: (%" PRIu64 " more events not shown)\n", p->hidden_count);
+	if (line_put(&line))
 		p->hidden_count = 0;
 }
 
@@ -206,24 +168,25 @@ static void describe_target(const struct progress *p, const struct disk *disk, s
 	char free_text[UNITS_TEXT_LEN], time_text[UNITS_TEXT_LEN];
 	uint64_t rate = session->source->rate_bps;
 
-	line->len = 0;
+	line_begin(line, false);
 	if (disk->target.kind != TARGET_DIRECTORY) {
-		add(line, "  target %s\n",
-		    disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" :
-						       "stdout");
+		line_add(line, "  target %s\n",
+			 disk->target.kind == TARGET_NULL ? "null: (bytes are counted and dropped)" :
+							    "stdout");
 		return;
 	}
-	add(line, "  target %.1000s: %s%s%s, %s free", disk->target.path,
-	    disk->target.device[0] ? disk->target.device : "unknown device",
-	    disk->target.fs[0] ? " " : "", disk->target.fs,
-	    units_format_bytes(free_text, disk->target.free_bytes));
+	line_add(line, "  target %.1000s: %s%s%s, %s free", disk->target.path,
+		 disk->target.device[0] ? disk->target.device : "unknown device",
+		 disk->target.fs[0] ? " " : "", disk->target.fs,
+		 units_format_bytes(free_text, disk->target.free_bytes));
 	if (rate)
-		add(line, ", full in %s at this rate",
-		    units_format_time(
-			    time_text,
-			    units_time_for(disk->target.free_bytes / sharers(session, &disk->target),
-					   (uint64_t)((double)rate / stream_disks(session)) + 1)));
-	add(line, "\n");
+		line_add(line, ", full in %s at this rate",
+			 units_format_time(
+				 time_text,
+				 units_time_for(
+					 disk->target.free_bytes / sharers(session, &disk->target),
+					 (uint64_t)((double)rate / stream_disks(session)) + 1)));
+	line_add(line, "\n");
 }
 
 /* What is asked for may be more than the disks have. */
@@ -257,34 +220,34 @@ void progress_armed(struct progress *progress)
 	struct line line;
 	char ring[UNITS_TEXT_LEN], block[UNITS_TEXT_LEN], chunk[UNITS_TEXT_LEN];
 
-	line.len = 0;
-	add(&line, "vsib: ARMED %s from %s", session->config.name, session->source->name);
+	line_begin(&line, false);
+	line_add(&line, "vsib: ARMED %s from %s", session->config.name, session->source->name);
 	if (session->source->rate_bps)
-		add(&line, " at %.3f Mbit/s", mbps((double)session->source->rate_bps));
-	add(&line,
-	    ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64
-	    ") = %" PRIu32 " blocks of %s, pages %s%s",
-	    (double)(session->armed_ns - session->created_ns) / 1e9,
-	    units_format_size(ring, plan->ring_bytes), session->config.ring_bytes, plan->ring_bytes,
-	    plan->block_count, units_format_size(block, plan->block_bytes),
-	    memory_pages_name(session->memory.pages),
-	    session->memory.is_locked ? ", locked" : ", not locked");
+		line_add(&line, " at %.3f Mbit/s", mbps((double)session->source->rate_bps));
+	line_add(&line,
+		 ", %.3f s after start-up\n  ring %s (asked for %" PRIu64 " bytes, got %" PRIu64
+		 ") = %" PRIu32 " blocks of %s, pages %s%s",
+		 (double)(session->armed_ns - session->created_ns) / 1e9,
+		 units_format_size(ring, plan->ring_bytes), session->config.ring_bytes,
+		 plan->ring_bytes, plan->block_count, units_format_size(block, plan->block_bytes),
+		 memory_pages_name(session->memory.pages),
+		 session->memory.is_locked ? ", locked" : ", not locked");
 	if (session->memory.numa_node != MEMORY_ANY_NODE)
-		add(&line, ", node %d", session->memory.numa_node);
+		line_add(&line, ", node %d", session->memory.numa_node);
 	if (plan->chunk_bytes)
-		add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
+		line_add(&line, ", chunk %s", units_format_size(chunk, plan->chunk_bytes));
 	if (plan->has_second)
-		add(&line, ", two copies");
+		line_add(&line, ", two copies");
 	if (plan->has_parity)
-		add(&line, ", parity on the last target");
-	add(&line, "; full ring: %s\n",
-	    session->config.on_overflow == OVERFLOW_STOP ? "stop" :
-	    session->can_drop                            ? "drop and count" :
-							   "the source waits");
-	put(&line);
+		line_add(&line, ", parity on the last target");
+	line_add(&line, "; full ring: %s\n",
+		 session->config.on_overflow == OVERFLOW_STOP ? "stop" :
+		 session->can_drop                            ? "drop and count" :
+								"the source waits");
+	line_put(&line);
 	for (unsigned i = 0; i < session->disk_count; i++) {
 		describe_target(progress, &session->disks[i], &line);
-		put(&line);
+		line_put(&line);
 	}
 	warn_if_too_small(session);
 }
@@ -455,28 +418,29 @@ static void live_line(struct progress *p)
 	struct line line;
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
-	line.len = 0;
-	add(&line,
-	    "\r\033[K%02" PRId64 ":%02" PRId64 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%",
-	    elapsed / 60, elapsed % 60, mbps(p->in_bps), mbps(p->out_bps), (int)bar, "##########",
-	    (int)(BAR - bar), "..........", (double)level.high_water_bytes / capacity * 100);
+	line_begin(&line, false);
+	line_add(&line,
+		 "\r\033[K%02" PRId64 ":%02" PRId64
+		 " in %.1f out %.1f Mbit/s ring [%.*s%.*s] max %.0f%%",
+		 elapsed / 60, elapsed % 60, mbps(p->in_bps), mbps(p->out_bps), (int)bar, "##########",
+		 (int)(BAR - bar), "..........", (double)level.high_water_bytes / capacity * 100);
 	for (unsigned i = 0; i < session->disk_count && i < 8; i++)
-		add(&line, " d%u %s%.0f", i, disk_is_usable(&session->disks[i]) ? "" : "OUT ",
-		    mbps(p->disk_bps[i]));
-	add(&line, " worst %.3f s lost %s", (double)worst / 1e9,
-	    units_format_bytes(lost, lost_bytes(session)));
+		line_add(&line, " d%u %s%.0f", i, disk_is_usable(&session->disks[i]) ? "" : "OUT ",
+			 mbps(p->disk_bps[i]));
+	line_add(&line, " worst %.3f s lost %s", (double)worst / 1e9,
+		 units_format_bytes(lost, lost_bytes(session)));
 	if (p->is_draining)
-		add(&line, " DRAINING %.0f s",
-		    p->out_bps > 0 ? (double)level.held_bytes * 8 / p->out_bps : 0.0);
+		line_add(&line, " DRAINING %.0f s",
+			 p->out_bps > 0 ? (double)level.held_bytes * 8 / p->out_bps : 0.0);
 	else if (left >= 0)
-		add(&line, " left %.0f s", left);
+		line_add(&line, " left %.0f s", left);
 	if (full >= 0 && full < 60 && !p->is_draining) {
 		unsigned culprit = find_culprit(p);
 
-		add(&line, " RING FULL IN %.0f s: %s slow (%.0f Mbit/s)", full,
-		    session->disks[culprit].target.path, mbps(p->disk_bps[culprit]));
+		line_add(&line, " RING FULL IN %.0f s: %s slow (%.0f Mbit/s)", full,
+			 session->disks[culprit].target.path, mbps(p->disk_bps[culprit]));
 	}
-	if (put(&line))
+	if (line_put(&line))
 		p->is_line_shown = true;
 }
 
@@ -490,23 +454,23 @@ static void log_line(struct progress *p)
 	int64_t worst = worst_write_ns(session, &worst_disk);
 
 	begin(p, &line);
-	add(&line,
-	    "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64
-	    " written_bytes=%" PRIu64 " ring_bytes=%" PRIu64 " ring_max_bytes=%" PRIu64
-	    " lost_bytes=%" PRIu64 " worst_write_s=%.3f",
-	    (double)(units_monotonic_ns() - session->armed_ns) / 1e9,
-	    p->is_draining ? "draining" : "recording", mbps(p->in_bps), mbps(p->out_bps),
-	    account_stream_bytes(&session->account), session_written_bytes(session),
-	    level.held_bytes, level.high_water_bytes, lost_bytes(session), (double)worst / 1e9);
+	line_add(&line,
+		 "t=%.1f state=%s in_mbps=%.3f out_mbps=%.3f stream_bytes=%" PRIu64
+		 " written_bytes=%" PRIu64 " ring_bytes=%" PRIu64 " ring_max_bytes=%" PRIu64
+		 " lost_bytes=%" PRIu64 " worst_write_s=%.3f",
+		 (double)(units_monotonic_ns() - session->armed_ns) / 1e9,
+		 p->is_draining ? "draining" : "recording", mbps(p->in_bps), mbps(p->out_bps),
+		 account_stream_bytes(&session->account), session_written_bytes(session),
+		 level.held_bytes, level.high_water_bytes, lost_bytes(session), (double)worst / 1e9);
 	for (unsigned i = 0; i < session->disk_count; i++)
-		add(&line, " disk%u_mbps=%.3f", i, mbps(p->disk_bps[i]));
+		line_add(&line, " disk%u_mbps=%.3f", i, mbps(p->disk_bps[i]));
 	if (p->is_draining && p->out_bps > 0)
-		add(&line, " drain_left_s=%.0f", (double)level.held_bytes * 8 / p->out_bps);
+		line_add(&line, " drain_left_s=%.0f", (double)level.held_bytes * 8 / p->out_bps);
 	if (full >= 0)
-		add(&line, " ring_full_in_s=%.0f culprit=%s", full,
-		    session->disks[find_culprit(p)].target.path);
-	add(&line, "\n");
-	put(&line);
+		line_add(&line, " ring_full_in_s=%.0f culprit=%s", full,
+			 session->disks[find_culprit(p)].target.path);
+	line_add(&line, "\n");
+	line_put(&line);
 }
 
 void progress_tick(struct progress *progress)
@@ -547,7 +511,7 @@ void progress_clear(struct progress *progress)
 	mention_hidden(progress);
 	begin(progress, &line);
 	if (line.len)
-		put(&line);
+		line_put(&line);
 }
 
 /* ---- for vsib-status ---- */
