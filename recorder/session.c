@@ -98,7 +98,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 		disk->number = i;
 		ret = target_open(&disk->target, config->targets[i], error);
 		if (ret < 0)
-			return session_refuse(refusal, session_status_for_target(ret), ret, "%s",
+			return session_refuse(refusal, target_exit_status(ret), ret, "%s",
 					      error);
 		target_share_room(&disk->target, targets, i);
 		session->disk_count = i + 1;
@@ -118,7 +118,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 	if (!config->is_index_per_target)
 		ret = target_check_all(targets, config->target_count, config->allow_same_device, error);
 	if (ret < 0)
-		return session_refuse(refusal, session_status_for_target(ret), ret, "%s", error);
+		return session_refuse(refusal, target_exit_status(ret), ret, "%s", error);
 	atomic_init(&session->usable_count, config->target_count);
 	return 0;
 }

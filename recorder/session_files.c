@@ -27,19 +27,6 @@ int session_refuse(struct refusal *refusal, int exit_status, int error, const ch
 	return error;
 }
 
-int session_status_for_target(int error)
-{
-	switch (-error) {
-	case EINVAL:
-		return EX_USAGE;
-	case EACCES:
-	case EPERM:
-		return EX_NOPERM;
-	default:
-		return EX_CANTCREAT;
-	}
-}
-
 /* ---- names ---- */
 
 /* With --force what is there is removed, later: all of it must be this recording's own. */
@@ -206,7 +193,7 @@ static int make_directory(const struct disk *disk, const char *name, bool *is_ma
 
 	if (mkdirat(disk->target.dir_fd, name, 0755) < 0) {
 		ret = -errno;
-		return session_refuse(refusal, session_status_for_target(ret), ret,
+		return session_refuse(refusal, target_exit_status(ret), ret,
 				      "can't make directory %s/%s: %s", disk->target.path, name,
 				      strerror(-ret));
 	}
@@ -242,7 +229,7 @@ int session_make_journal(struct session *session, struct disk *disk, struct refu
 	/* their names are safe, whatever is made in them; some file systems can't sync a directory */
 	if (disk->has_directory && fsync(disk->target.dir_fd) < 0 && errno != EINVAL) {
 		ret = -errno;
-		return session_refuse(refusal, session_status_for_target(ret), ret,
+		return session_refuse(refusal, target_exit_status(ret), ret,
 				      "can't sync directory %s: %s", disk->target.path,
 				      strerror(-ret));
 	}
@@ -253,7 +240,7 @@ int session_make_journal(struct session *session, struct disk *disk, struct refu
 	disk->has_journal = ret == 0;
 	refusal->is_name_taken = ret == -EEXIST;
 	if (ret < 0)
-		return session_refuse(refusal, session_status_for_target(ret), ret,
+		return session_refuse(refusal, target_exit_status(ret), ret,
 				      "can't create journal %s/%s: %s", disk->target.path, path,
 				      strerror(-ret));
 	return 0;

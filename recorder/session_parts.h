@@ -16,9 +16,6 @@
 int session_refuse(struct refusal *refusal, int exit_status, int error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** session_status_for_target() - the exit status for an error of a target */
-int session_status_for_target(int error);
-
 /** session_name_files() - of every disk; refuses names that can't be, and recordings that are there already */
 int session_name_files(struct session *session, struct refusal *refusal);
 

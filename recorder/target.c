@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 static int fail(char *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -264,4 +265,17 @@ int target_room(const struct target *target, uint64_t *free_bytes, uint64_t *tot
 	*free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
 	*total_bytes = (uint64_t)vfs.f_blocks * vfs.f_frsize;
 	return 0;
+}
+
+int target_exit_status(int error)
+{
+	switch (-error) {
+	case EINVAL:
+		return EX_USAGE;
+	case EACCES:
+	case EPERM:
+		return EX_NOPERM;
+	default:
+		return EX_CANTCREAT;
+	}
 }

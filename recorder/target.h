@@ -70,4 +70,7 @@ void target_share_room(struct target *target, const struct target *others, unsig
  */
 int target_room(const struct target *target, uint64_t *free_bytes, uint64_t *total_bytes);
 
+/** target_exit_status() - of a program that can't use a target; @error: -errno of a function above */
+int target_exit_status(int error);
+
 #endif

@@ -453,7 +453,7 @@ int qualify_options_parse(struct qualify_options *options, int argc, char **argv
 		.doc = "Can these disks carry this rate, for this long, with this ring? Records from the simulator to them, as vsib-record does, and gives a verdict with reasons. "
 		       "TARGET: a directory on the disk, where nothing is left behind; or a block device, which is only read.\v"
 		       "Rates: 512 = 512 Mbit/s, 1.6G, 64MB/s. Sizes: 4096, 64Ki, 1.5G. Times: 90, 30s, 1h30m.\n"
-		       "Exit status: 0 PASS, 1 MARGINAL, 2 FAIL, 3 INCONCLUSIVE; 64 usage, 66 no such target, 73 can't create a report, 74 I/O, 77 permission or refused, 78 configuration.",
+		       "Exit status: 0 PASS, 1 MARGINAL, 2 FAIL, 3 INCONCLUSIVE; 64 usage, 66 no such source or former report, 73 can't use a target or create a report, 74 I/O, 77 permission or refused, 78 configuration.",
 	};
 	struct command_line line = { .options = options, .error = error };
 	const char *mistake;
