@@ -69,7 +69,8 @@ static int use(int fd)
 	if ((st.st_mode & 0777) != 0600 || !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
 		return 12;
 	if (pwrite(fd, data, sizeof(data), MIB) != sizeof(data) ||
-	    pread(fd, found, sizeof(found), MIB) != sizeof(found) || memcmp(data, found, sizeof(data)) != 0)
+	    pread(fd, found, sizeof(found), MIB) != sizeof(found) ||
+	    memcmp(data, found, sizeof(data)) != 0)
 		return 13;
 	return ftruncate(fd, 8 * MIB) < 0 ? 14 : 0;
 }

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define GRACE_NS (UNITS_NS_PER_S / 25) /* twice, for the last write and for clearing up: within 100 ms */
+#define GRACE_NS \
+	(UNITS_NS_PER_S / 25) /* twice, for the last write and for clearing up: within 100 ms */
 #define SLICE_NS (UNITS_NS_PER_S / 100)
 
 int errands_open(struct errands *errands, const struct engine_config *config, struct teller *teller)

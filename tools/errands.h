@@ -22,7 +22,7 @@ struct errands {
 	struct engine *engine;
 	struct bell bell;
 	struct teller *teller;
-	int64_t moved_ns;     /* when something came back last, or went out to a disk that had nothing to do */
+	int64_t moved_ns; /* when something came back last, or went out to a disk that had nothing to do */
 	int64_t cancelled_ns; /* noticed then; 0 = not */
 	unsigned out;         /* with the disk */
 };

@@ -30,7 +30,9 @@ void teller_begin(struct teller *teller, double from, double share, int64_t time
 void teller_turn(struct teller *teller, int64_t now_ns)
 {
 	const struct trial_control *control = teller->control;
-	double done = teller->time_ns > 0 ? (double)(now_ns - teller->since_ns) / (double)teller->time_ns : 1;
+	double done = teller->time_ns > 0 ?
+			      (double)(now_ns - teller->since_ns) / (double)teller->time_ns :
+			      1;
 
 	if (!control || !control->tell || now_ns - teller->told_ns < TELL_NS)
 		return;

@@ -16,7 +16,7 @@
 
 struct teller {
 	const struct trial_control *control; /* NULL = nobody listens, nobody cancels */
-	struct trial_progress progress;      /* what is told next; the phase's own fields are the caller's */
+	struct trial_progress progress; /* what is told next; the phase's own fields are the caller's */
 	char detail[64];
 	double from, share;        /* this step: its beginning and its part of the phase */
 	int64_t since_ns, time_ns; /* and when it began, how long it is to take */
