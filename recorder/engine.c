@@ -20,6 +20,10 @@
 
 #define PIECE_MAX (UINT64_C(1) << 30) /* the kernel registers no more in one piece */
 #define NOTE_LEN 256
+/* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
+#define DEPTH_BYTES (UINT64_C(16) << 20)
+#define DEPTH_LEAST 2
+#define DEPTH_MOST 32
 
 /* Since Linux 6.12; older headers don't have it. */
 #define REGISTER_CLONE_BUFFERS 30
@@ -313,6 +317,13 @@ static struct engine_op *next_of_uring(struct engine *engine)
 }
 
 /* ---- open and close ---- */
+
+unsigned engine_usual_depth(uint64_t block_bytes)
+{
+	uint64_t fit = DEPTH_BYTES / block_bytes;
+
+	return fit < DEPTH_LEAST ? DEPTH_LEAST : fit > DEPTH_MOST ? DEPTH_MOST : (unsigned)fit;
+}
 
 static void end_all(struct engine *engine)
 {

@@ -61,6 +61,9 @@ struct engine_config {
 	unsigned number;            /* for the threads' names */
 };
 
+/** engine_usual_depth() - so many writes in flight, where nobody wants another number: 16 MiB of them, 2 to 32 */
+unsigned engine_usual_depth(uint64_t block_bytes);
+
 /**
  * engine_open() - ready, its memory registered, its threads running
  * Return: 0; -errno.

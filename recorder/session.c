@@ -23,12 +23,8 @@
 #include "recorder/session_parts.h"
 #include "recorder/writer.h"
 
-/* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
 #define LENT_SHARE 4 /* beside the ring: a quarter as much, */
 #define LENT_LEAST 8 /* and so many blocks at least, for what comes while one is copied */
-#define DEPTH_BYTES (UINT64_C(16) << 20)
-#define DEPTH_LEAST 2
-#define DEPTH_MOST 32
 
 /* ---- create: look and plan ---- */
 
@@ -404,15 +400,6 @@ static int make_ring(struct session *session, struct refusal *refusal)
 	return 0;
 }
 
-static unsigned depth_for(const struct session *session)
-{
-	uint64_t fit = DEPTH_BYTES / session->plan.block_bytes;
-
-	if (session->config.depth)
-		return session->config.depth;
-	return fit < DEPTH_LEAST ? DEPTH_LEAST : fit > DEPTH_MOST ? DEPTH_MOST : (unsigned)fit;
-}
-
 static int make_outbox(struct session *session, struct disk *disk, struct refusal *refusal)
 {
 	const struct outbox *first = session->disks[0].outbox;
@@ -434,7 +421,8 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 		},
 		.engine = {
 			.kind = session->config.engine,
-			.depth = depth_for(session),
+			.depth = session->config.depth ? session->config.depth :
+							     engine_usual_depth(session->plan.block_bytes),
 			.bell = ring_bell(session->ring, disk->number),
 			.memory = session->memory.base,
 			.memory_bytes = session->plan.ring_bytes,

@@ -98,7 +98,7 @@ static int fail_sync(struct sink *sink, int code, const char *format, ...)
  * io_uring asks the file system not to wait, and hands what would have to over to threads of the
  * kernel. FUSE, and others that the kernel only passes on to, say yes and wait.
  */
-static bool keeps_promises(const struct target *target)
+bool sink_keeps_promises(const struct target *target)
 {
 	static const char *const names[] = { "ext4", "xfs", "btrfs", "f2fs" };
 
@@ -120,7 +120,7 @@ int sink_open(struct sink **out, const struct sink_config *config)
 	sink->fd = sink->directory_fds[0] = sink->directory_fds[1] = -1;
 	sink->can_direct = config->use_direct;
 	sink->can_allocate = true;
-	sink->keeps_promises = keeps_promises(config->target);
+	sink->keeps_promises = sink_keeps_promises(config->target);
 	if (!config->head)
 		return 0;
 	sink->head = aligned_alloc(LAYOUT_ALIGN, config->head->bytes);

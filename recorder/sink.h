@@ -190,6 +190,9 @@ ssize_t sink_write_stream(const void *data, size_t bytes);
  */
 bool sink_may_block(const struct sink *sink);
 
+/** sink_keeps_promises() - the target's file system is known not to wait in a write that is not to wait */
+bool sink_keeps_promises(const struct target *target);
+
 /** sink_fd() - of the open file; -1 = none */
 int sink_fd(const struct sink *sink);
 

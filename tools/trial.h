@@ -168,7 +168,8 @@ struct trial_sweep {
 	struct trial_point points[TRIAL_POINTS_MAX];
 	unsigned count;
 	int knee; /* index: the smallest within 5 % of the best; -1 = none */
-	char error[TRIAL_TEXT_LEN];
+	char note[TRIAL_TEXT_LEN];  /* what was left out, or done in another way, and why; "" */
+	char error[TRIAL_TEXT_LEN]; /* why it ended before its time; "" */
 };
 
 struct trial_read {
@@ -181,7 +182,28 @@ struct trial_read {
 	} points[TRIAL_POINTS_MAX]; /* only of a device that may be read */
 	unsigned count;
 	double inner_ratio; /* slowest zone / fastest; -1 = not known */
+	char note[TRIAL_TEXT_LEN]; /* what makes it doubtful; "" */
 	char error[TRIAL_TEXT_LEN];
+};
+
+/* What is done to a file, in this order. */
+enum trial_file_step {
+	FILE_CREATE,
+	FILE_ALLOCATE,
+	FILE_WRITE,
+	FILE_CUT,
+	FILE_SYNC,
+	FILE_COMMIT, /* what its final name costs, see rollover.h */
+	FILE_CLOSE,
+	FILE_STEP_COUNT,
+};
+
+/* Files of one size. */
+struct trial_file_cost {
+	uint64_t file_bytes;
+	unsigned count;
+	int64_t median_ns, worst_ns; /* a whole file */
+	int64_t worst_step_ns[FILE_STEP_COUNT];
 };
 
 struct trial_rollover {
@@ -190,7 +212,12 @@ struct trial_rollover {
 	uint64_t file_bytes;                /* each of this size */
 	int64_t median_ns, worst_ns;        /* a whole file */
 	int64_t worst_create_ns, worst_sync_ns, worst_close_ns;
-	char error[TRIAL_TEXT_LEN];
+	int64_t median_change_ns, worst_change_ns; /* all but writing it: the change from one file to the next */
+	struct trial_file_cost recorded;            /* of these files, step by step */
+	struct trial_file_cost sizes[TRIAL_POINTS_MAX]; /* small files, 2 KiB to 8 MiB */
+	unsigned size_count;
+	char note[TRIAL_TEXT_LEN];  /* what is not in it; "" */
+	char error[TRIAL_TEXT_LEN]; /* why it ended before its time; "" */
 };
 
 struct trial_read_back {
