@@ -192,9 +192,15 @@ char *chart_axis_value(char *text, enum chart_unit unit, double value)
 		snprintf(text, CHART_VALUE_LEN, "%s", isnan(value) ? "not known" : "without limit");
 		return text;
 	}
-	measure = measure_for(unit, fabs(value), measures[unit].turn);
+	/* 0 s, and not 0 ns */
+	measure = measure_for(unit, value == 0 && unit == CHART_SECONDS ? 1 : fabs(value), measures[unit].turn);
 	value /= measure->size;
 	snprintf(text, CHART_VALUE_LEN, "%.*f%s%s", fabs(value) >= 100 || value == 0 ? 0 : fabs(value) >= 10 ? 1 : fabs(value) >= 1 ? 2 : 3,
 		 value, measure->name[0] ? " " : "", measure->name);
 	return text;
+}
+
+char *chart_axis_known(char *text, enum chart_unit unit, double value)
+{
+	return chart_axis_value(text, unit, value < 0 ? NAN : value);
 }

@@ -65,4 +65,7 @@ double chart_axis_place(const struct chart_axis *axis, double value);
 #define CHART_VALUE_LEN 48
 char *chart_axis_value(char *text, enum chart_unit unit, double value);
 
+/** chart_axis_known() - the same of a measure that is below 0 where it is not known */
+char *chart_axis_known(char *text, enum chart_unit unit, double value);
+
 #endif
