@@ -16,6 +16,7 @@
 #include "recorder/capture.h"
 #include "recorder/disk.h"
 #include "recorder/outbox.h"
+#include "recorder/report_objects.h"
 #include "recorder/version.h"
 #include "recorder/write_all.h"
 
@@ -239,73 +240,31 @@ void report_text(FILE *out, const struct session *session)
 
 /* ---- JSON ---- */
 
-/* Text that may not be UTF-8 (paths) must not take the report down. */
-static json_t *text(const char *string)
-{
-	json_t *json = json_string(string);
-
-	return json ? json : json_string("(not UTF-8)");
-}
-
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
-static json_t *json_histogram(const struct disk *disk)
-{
-	json_t *edges = json_array(), *counts = json_array();
-
-	for (unsigned i = 0; i < SESSION_HISTOGRAM; i++) {
-		if (i + 1 < SESSION_HISTOGRAM)
-			json_array_append_new(edges, json_real((double)session_edges_ns[i] / 1e9));
-		json_array_append_new(counts, number(account_get(&disk->write_hist[i])));
-	}
-	return json_pack("{so so}", "edges_s", edges, "counts", counts);
-}
-
-static json_t *json_mark5_bins(const struct disk *disk)
-{
-	json_t *counts = json_array();
-
-	for (unsigned i = 0; i < SESSION_MARK5_BINS; i++)
-		json_array_append_new(counts, number(account_get(&disk->mark5_bins[i])));
-	return counts;
-}
-
 static json_t *json_disk(const struct session *session, const struct disk *disk)
 {
 	uint64_t bytes = atomic_load_explicit(&disk->durable_bytes, memory_order_relaxed);
-	enum disk_state state =
-		(enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire);
-	json_t *o = json_object();
+	struct report_disk object = {
+		.target = &disk->target,
+		.written_bytes = bytes,
+		.file_count = account_get(&disk->file_count),
+		.state = (enum disk_state)atomic_load_explicit(&disk->state, memory_order_acquire),
+		.error = disk->error,
+		.io = outbox_io_name(disk->outbox),
+		.engine = outbox_engine_name(disk->outbox),
+		.depth = outbox_depth(disk->outbox),
+		.rate_bps = rate_bps(session, bytes),
+		.worst_write_s =
+			(double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) / 1e9,
+		.worst_write_offset = account_get(&disk->worst_offset),
+		.worst_write_at_s = since_start_s(
+			session, atomic_load_explicit(&disk->worst_write_at_ns, memory_order_relaxed)),
+	};
 
-	json_object_set_new(o, "target", text(disk->target.path));
-	json_object_set_new(o, "device", text(disk->target.device));
-	json_object_set_new(o, "fs", text(disk->target.fs));
-	json_object_set_new(o, "fs_uuid", text(disk->target.fs_uuid));
-	json_object_set_new(o, "model", text(disk->target.model));
-	json_object_set_new(o, "serial", text(disk->target.serial));
-	json_object_set_new(o, "written_bytes", number(bytes));
-	json_object_set_new(o, "files", number(account_get(&disk->file_count)));
-	json_object_set_new(o, "state", json_string(session_disk_state_name(state)));
-	json_object_set_new(o, "error", state == DISK_OK ? json_null() : text(disk->error));
-	json_object_set_new(o, "io", json_string(outbox_io_name(disk->outbox)));
-	json_object_set_new(o, "engine", json_string(outbox_engine_name(disk->outbox)));
-	json_object_set_new(o, "depth", number(outbox_depth(disk->outbox)));
-	json_object_set_new(o, "rate_bps", json_real(rate_bps(session, bytes)));
-	json_object_set_new(
-		o, "worst_write_s",
-		json_real((double)atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed) /
-			  1e9));
-	json_object_set_new(o, "worst_write_offset", number(account_get(&disk->worst_offset)));
-	json_object_set_new(
-		o, "worst_write_at_s",
-		json_real(since_start_s(session, atomic_load_explicit(&disk->worst_write_at_ns,
-								      memory_order_relaxed))));
-	json_object_set_new(o, "write_hist", json_histogram(disk));
-	json_object_set_new(o, "mark5_bins", json_mark5_bins(disk));
-	return o;
+	for (unsigned i = 0; i < SESSION_HISTOGRAM; i++)
+		object.histogram[i] = account_get(&disk->write_hist[i]);
+	for (unsigned i = 0; i < SESSION_MARK5_BINS; i++)
+		object.mark5_bins[i] = account_get(&disk->mark5_bins[i]);
+	return report_object_disk(&object);
 }
 
 static json_t *json_gaps(const struct account *account)
@@ -332,16 +291,18 @@ static json_t *json_gaps(const struct account *account)
 static json_t *json_ring(const struct session *session)
 {
 	struct ring_level level = ring_level(session->ring);
-	json_t *o = json_object();
+	struct report_ring object = {
+		.capacity_bytes = session->plan.ring_bytes,
+		.asked_bytes = session->config.ring_bytes,
+		.block_bytes = session->plan.block_bytes,
+		.chunk_bytes = session->plan.chunk_bytes,
+		.high_water_bytes = level.high_water_bytes,
+		.high_water_s = since_start_s(session, level.high_water_ns),
+		.overflow_count = account_get(&session->account.overflow_count),
+		.overflow_bytes = account_get(&session->account.overflow_bytes),
+	};
+	json_t *o = report_object_ring(&object);
 
-	json_object_set_new(o, "capacity_bytes", number(session->plan.ring_bytes));
-	json_object_set_new(o, "asked_bytes", number(session->config.ring_bytes));
-	json_object_set_new(o, "block_bytes", number(session->plan.block_bytes));
-	json_object_set_new(o, "chunk_bytes", number(session->plan.chunk_bytes));
-	json_object_set_new(o, "high_water_bytes", number(level.high_water_bytes));
-	json_object_set_new(o, "high_water_s", json_real(since_start_s(session, level.high_water_ns)));
-	json_object_set_new(o, "overflow_count", number(account_get(&session->account.overflow_count)));
-	json_object_set_new(o, "overflow_bytes", number(account_get(&session->account.overflow_bytes)));
 	json_object_set_new(o, "pages", json_string(memory_pages_name(session->memory.pages)));
 	json_object_set_new(o, "numa_node",
 			    session->memory.numa_node == MEMORY_ANY_NODE ?
@@ -359,16 +320,20 @@ static json_t *json_packets(const struct source_packets *packets)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "received", number(account_get(&packets->received_count)));
-	json_object_set_new(o, "lost", number(account_get(&packets->lost_count)));
-	json_object_set_new(o, "late", number(account_get(&packets->late_count)));
-	json_object_set_new(o, "duplicate", number(account_get(&packets->duplicate_count)));
-	json_object_set_new(o, "reordered", number(account_get(&packets->reordered_count)));
-	json_object_set_new(o, "stray", number(account_get(&packets->stray_count)));
-	json_object_set_new(o, "unwanted", number(account_get(&packets->unwanted_count)));
-	json_object_set_new(o, "restarts", number(account_get(&packets->restart_count)));
-	json_object_set_new(o, "kernel_drops", number(account_get(&packets->dropped_count)));
-	json_object_set_new(o, "buffer_bytes", number(account_get(&packets->buffer_bytes)));
+	json_object_set_new(o, "received", report_object_number(account_get(&packets->received_count)));
+	json_object_set_new(o, "lost", report_object_number(account_get(&packets->lost_count)));
+	json_object_set_new(o, "late", report_object_number(account_get(&packets->late_count)));
+	json_object_set_new(o, "duplicate",
+			    report_object_number(account_get(&packets->duplicate_count)));
+	json_object_set_new(o, "reordered",
+			    report_object_number(account_get(&packets->reordered_count)));
+	json_object_set_new(o, "stray", report_object_number(account_get(&packets->stray_count)));
+	json_object_set_new(o, "unwanted", report_object_number(account_get(&packets->unwanted_count)));
+	json_object_set_new(o, "restarts", report_object_number(account_get(&packets->restart_count)));
+	json_object_set_new(o, "kernel_drops",
+			    report_object_number(account_get(&packets->dropped_count)));
+	json_object_set_new(o, "buffer_bytes",
+			    report_object_number(account_get(&packets->buffer_bytes)));
 	return o;
 }
 
@@ -379,21 +344,24 @@ static json_t *json_source(const struct session *session)
 	struct packet_counts counts;
 	json_t *o = json_object();
 
-	json_object_set_new(o, "name", text(source->name));
-	json_object_set_new(o, "rate_bps", number(source->rate_bps));
-	json_object_set_new(o, "received_bytes", number(account_get(&session->account.received_bytes)));
-	json_object_set_new(o, "lost_bytes", number(account_get(&session->account.source_lost_bytes)));
+	json_object_set_new(o, "name", report_object_text(source->name));
+	json_object_set_new(o, "rate_bps", report_object_number(source->rate_bps));
+	json_object_set_new(o, "received_bytes",
+			    report_object_number(account_get(&session->account.received_bytes)));
+	json_object_set_new(o, "lost_bytes",
+			    report_object_number(account_get(&session->account.source_lost_bytes)));
 	json_object_set_new(o, "estimated_bytes",
-			    number(account_get(&session->account.estimated_bytes)));
-	json_object_set_new(
-		o, "missing_bytes",
-		number(atomic_load_explicit(&session->missing_bytes, memory_order_relaxed)));
-	json_object_set_new(o, "device_ring_bytes", number(account_get(&stats->device_ring_bytes)));
+			    report_object_number(account_get(&session->account.estimated_bytes)));
+	json_object_set_new(o, "missing_bytes",
+			    report_object_number(atomic_load_explicit(&session->missing_bytes,
+								      memory_order_relaxed)));
+	json_object_set_new(o, "device_ring_bytes",
+			    report_object_number(account_get(&stats->device_ring_bytes)));
 	json_object_set_new(o, "device_fill_max_bytes",
-			    number(account_get(&stats->device_fill_max_bytes)));
-	json_object_set_new(o, "marker_count", number(account_get(&stats->marker_count)));
+			    report_object_number(account_get(&stats->device_fill_max_bytes)));
+	json_object_set_new(o, "marker_count", report_object_number(account_get(&stats->marker_count)));
 	json_object_set_new(o, "marker_missing_count",
-			    number(account_get(&stats->marker_missing_count)));
+			    report_object_number(account_get(&stats->marker_missing_count)));
 	if (source->has_packets)
 		json_object_set_new(o, "packets", json_packets(&stats->packets));
 	if (source_capture(source, &counts))
@@ -449,17 +417,21 @@ static void add_account(json_t *o, const struct session *session)
 	const struct account *account = &session->account;
 	struct account_sum sum = session_sum(session);
 
-	json_object_set_new(o, "stream_bytes", number(account_stream_bytes(account)));
-	json_object_set_new(o, "written_bytes", number(sum.written_bytes));
-	json_object_set_new(o, "disk_lost_bytes", number(sum.disk_bytes));
-	json_object_set_new(o, "discarded_bytes", number(account_get(&account->discarded_bytes)));
-	json_object_set_new(o, "aborted_bytes", number(sum.aborted_bytes));
-	json_object_set_new(o, "filled_bytes", number(account_get(&account->filled_bytes)));
+	json_object_set_new(o, "stream_bytes", report_object_number(account_stream_bytes(account)));
+	json_object_set_new(o, "written_bytes", report_object_number(sum.written_bytes));
+	json_object_set_new(o, "disk_lost_bytes", report_object_number(sum.disk_bytes));
+	json_object_set_new(o, "discarded_bytes",
+			    report_object_number(account_get(&account->discarded_bytes)));
+	json_object_set_new(o, "aborted_bytes", report_object_number(sum.aborted_bytes));
+	json_object_set_new(o, "filled_bytes",
+			    report_object_number(account_get(&account->filled_bytes)));
 	json_object_set_new(o, "copies", json_integer(session->plan.has_second ? 2 : 1));
-	json_object_set_new(o, "single_copy_bytes", number(session_single_bytes(session)));
+	json_object_set_new(o, "single_copy_bytes",
+			    report_object_number(session_single_bytes(session)));
 	json_object_set_new(o, "parity", json_boolean(session->plan.has_parity));
-	json_object_set_new(o, "unprotected_bytes", number(session_unprotected_bytes(session)));
-	json_object_set_new(o, "physical_bytes", number(physical_bytes(session)));
+	json_object_set_new(o, "unprotected_bytes",
+			    report_object_number(session_unprotected_bytes(session)));
+	json_object_set_new(o, "physical_bytes", report_object_number(physical_bytes(session)));
 }
 
 static json_t *make_report(const struct session *session)
@@ -474,7 +446,7 @@ static json_t *make_report(const struct session *session)
 	json_object_set_new(o, "schema", json_string("vsib-report/1"));
 	json_object_set_new(o, "program", json_string(session->config.program));
 	json_object_set_new(o, "version", json_string(VSIB_VERSION));
-	json_object_set_new(o, "name", text(session->config.name));
+	json_object_set_new(o, "name", report_object_text(session->config.name));
 	json_object_set_new(o, "outcome", json_string(session_outcome_name(outcome)));
 	json_object_set_new(o, "reason", json_string(session_reason_name(session)));
 	json_object_set_new(o, "exit_status", json_integer(status));
@@ -499,7 +471,7 @@ static json_t *make_report(const struct session *session)
 		json_array_append_new(disks, json_disk(session, &session->disks[i]));
 	json_object_set_new(o, "disks", disks);
 	json_object_set_new(o, "gaps", json_gaps(&session->account));
-	json_object_set_new(o, "gap_count", number(session->account.gap_count));
+	json_object_set_new(o, "gap_count", report_object_number(session->account.gap_count));
 	json_object_set_new(o, "placement", json_placement(session));
 	json_object_set_new(
 		o, "cpu_s",
@@ -507,7 +479,7 @@ static json_t *make_report(const struct session *session)
 			  (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6, "sys",
 			  (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6));
 	for (unsigned i = 0; i < session->warning_count; i++)
-		json_array_append_new(warnings, text(session->warnings[i]));
+		json_array_append_new(warnings, report_object_text(session->warnings[i]));
 	json_object_set_new(o, "warnings", warnings);
 	return o;
 }

@@ -7,13 +7,7 @@
 
 #include <jansson.h>
 
-/**
- * json_file_write() - write an object and a newline
- * @path: "-" for stdout; a file is written beside and renamed over an older report; anything else
- *        that exists (a pipe, /dev/stderr) is written to
- *
- * Return: 0; -errno.
- */
+/** json_file_write() - an object, as output_file_write() does it. Return: 0; -errno. */
 int json_file_write(const json_t *object, const char *path);
 
 /** json_file_exit_status() - of a program whose report can't be written; @ret: of json_file_write(), < 0 */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/write_all.h"
+
+static int write_line(int fd, const char *text)
+{
+	int ret = write_all(fd, text, strlen(text));
+
+	return ret < 0 ? ret : write_all(fd, "\n", 1);
+}
+
+static int write_beside(const char *path, const char *text)
+{
+	char temporary[PATH_MAX];
+	int fd, ret;
+
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid()) >=
+	    sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	ret = write_line(fd, text);
+	if (ret == 0 && fsync(fd) < 0)
+		ret = -errno;
+	if (close(fd) < 0 && ret == 0)
+		ret = -errno;
+	if (ret == 0 && rename(temporary, path) < 0)
+		ret = -errno;
+	if (ret < 0)
+		unlink(temporary);
+	return ret;
+}
+
+static int write_into(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_line(fd, text);
+	close(fd);
+	return ret;
+}
+
+int output_file_write(const char *text, const char *path)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0)
+		return write_line(STDOUT_FILENO, text);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_into(path, text);
+	return write_beside(path, text);
+}
