@@ -173,6 +173,7 @@ static void a_device_is_only_read(void **state)
 	disks[0].room_bytes = 500 * GB; /* --destroy */
 	make();
 	assert_int_equal(count_of(PHASE_PACED), 1);
+	assert_int_equal(count_of(PHASE_BLOCKS), 0); /* which makes files */
 	assert_int_equal(step_of(PHASE_FULL)->room_bytes, 500 * GB);
 }
 

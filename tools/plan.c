@@ -62,12 +62,26 @@ static unsigned writable_count(const struct plan_wanted *wanted)
 	return count;
 }
 
+static bool has_device(const struct plan_wanted *wanted)
+{
+	for (unsigned i = 0; i < wanted->disk_count; i++)
+		if (wanted->disks[i].is_device)
+			return true;
+	return false;
+}
+
 /* Why a phase makes no sense here; NULL = it does. */
 static const char *find_obstacle(const struct plan_wanted *wanted, enum trial_phase phase)
 {
 	unsigned count = writable_count(wanted);
 
 	switch (phase) {
+	case PHASE_BLOCKS:
+	case PHASE_DEPTH:
+	case PHASE_ROLLOVER:
+		if (has_device(wanted))
+			return "for directories only";
+		return NULL;
 	case PHASE_ALONE:
 	case PHASE_TOGETHER:
 		return count < 2 ? "there is one disk" : NULL;
