@@ -127,6 +127,7 @@ static unsigned mark5_bin(int64_t took_ns, size_t bytes)
 void disk_note_write(struct disk *disk, int64_t started_ns, int64_t ended_ns, size_t bytes,
 		     uint64_t file_offset)
 {
+	struct trace *const *traces = disk->session->config.traces;
 	int64_t took = ended_ns - started_ns,
 		last = atomic_load_explicit(&disk->last_write_ns, memory_order_relaxed);
 	unsigned class = 0;
@@ -136,6 +137,11 @@ void disk_note_write(struct disk *disk, int64_t started_ns, int64_t ended_ns, si
 
 	while (class < SESSION_HISTOGRAM - 1 && took > session_edges_ns[class])
 		class ++;
+	if (traces && traces[disk->number])
+		trace_add(traces[disk->number], &(struct trace_write){ .started_ns = started_ns,
+								       .ended_ns = ended_ns,
+								       .file_offset = file_offset,
+								       .bytes = bytes });
 	account_add(&disk->write_hist[class], 1);
 	account_add(&disk->mark5_bins[mark5_bin(took, bytes)], 1);
 	if (took > atomic_load_explicit(&disk->worst_write_ns, memory_order_relaxed)) {
@@ -215,7 +221,7 @@ void disk_settle(struct disk *disk, uint32_t count)
 		if (is_displaced(disk, segment.file_number)) /* relaxed: a counter */
 			atomic_fetch_add_explicit(&session->displaced_bytes, segment.bytes,
 						  memory_order_relaxed);
-		if (!session->journal && !session->metadata)
+		if (!session->journal && !session->metadata && !session->config.settled)
 			continue;
 		layout_file_name(name, is_other ? disk->other_template : disk->name_template,
 				 segment.file_number, segment.file_base);
@@ -223,6 +229,9 @@ void disk_settle(struct disk *disk, uint32_t count)
 			metadata_note(session->metadata, disk, &segment, name);
 		if (session->journal)
 			say_segment(disk, &segment, name);
+		if (session->config.settled)
+			session->config.settled(session->config.settled_context, disk->number, name,
+						&segment);
 	}
 }
 

@@ -7,8 +7,8 @@
  *
  * Shape:   An operation is the caller's struct and its own until engine_next() brings it back. Writes
  *          go to io_uring, several at once, from registered memory to registered files; where
- *          io_uring is refused, or the calls are not the system's (a test's), to as many threads with
- *          pwrite(). Calls that may take long (open, allocate, sync, rename) go to one more thread,
+ *          io_uring is refused, or the write call is not the system's (a test's), to as many threads with
+ *          that call. Calls that may take long (open, allocate, sync, rename) go to one more thread,
  *          the hand, in the order they were given. So no disk, however slow or dead, holds the
  *          thread that uses the engine.
  * Threads: engine_open(), engine_close(): whoever sets up. All else only the thread that called
@@ -52,7 +52,7 @@ struct engine_op {
 struct engine_config {
 	enum engine_kind kind;    /* ENGINE_URING: -errno where it is refused; AUTO: threads then */
 	unsigned depth;           /* writes in flight at most, 1 .. ENGINE_DEPTH_MAX */
-	const struct sink_io *io; /* the calls; threads are used unless they are the system's */
+	const struct sink_io *io; /* the calls; threads are used unless its write is the system's */
 	struct bell *bell;        /* rings when something has come back */
 	void *memory; /* where all data lie, to be registered; NULL = nowhere in particular */
 	size_t memory_bytes;

@@ -75,7 +75,7 @@ struct outbox {
 
 static unsigned depth_of(const struct outbox_config *config)
 {
-	if (config->sink.target->kind == TARGET_DIRECTORY)
+	if (target_has_files(config->sink.target))
 		return config->engine.depth;
 	return 1; /* stdout takes one thing after the other */
 }

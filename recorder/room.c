@@ -132,8 +132,8 @@ void room_look(struct disk *disk)
 			return;
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
-	if (!is_first(disk))
-		return;
+	if (!is_first(disk) || disk->session->config.is_room_kept)
+		return; /* stays unknown: no limit */
 	capacity = free_bytes + space.least;
 	taken = less(last, free_bytes + space.most);
 	if (space.is_changing && taken == 0 && last > capacity)

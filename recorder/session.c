@@ -92,7 +92,9 @@ static int open_targets(struct session *session, struct refusal *refusal)
 
 		disk->session = session;
 		disk->number = i;
-		ret = target_open(&disk->target, config->targets[i], error);
+		ret = config->opened_targets ?
+			      target_copy(&disk->target, config->opened_targets[i], error) :
+			      target_open(&disk->target, config->targets[i], error);
 		if (ret < 0)
 			return session_refuse(refusal, target_exit_status(ret), ret, "%s",
 					      error);
@@ -140,7 +142,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.disk_count = config->target_count,
 		.copies = config->copies,
 		.has_parity = config->use_parity,
-		.is_stream = session->disks[0].target.kind != TARGET_DIRECTORY,
+		.is_stream = !target_has_files(&session->disks[0].target),
 		.is_dropped = session->disks[0].target.kind == TARGET_NULL,
 		.is_historical = config->is_index_per_target,
 		.ring_bytes = config->ring_bytes,
@@ -317,8 +319,8 @@ int session_create(struct session **out, const struct session_config *config, st
 			"packets of unknown format are written: programs that gather by the packets' times take them for Mark5B; --packet-format says what they are");
 	metadata_warn_unused(session);
 	watch_init(&session->watch, session->source->word_bytes);
-	session->has_sums = config->use_checksums && config->use_journal &&
-			    session->disks[0].target.kind == TARGET_DIRECTORY &&
+	session->has_sums = config->use_checksums && (config->use_journal || config->settled) &&
+			    target_has_files(&session->disks[0].target) &&
 			    session->plan.block_bytes <= JOURNAL_SEGMENT_MAX;
 	*out = session;
 	return 0;
@@ -455,7 +457,7 @@ static int make_outbox(struct session *session, struct disk *disk, struct refusa
 /* An old recording is removed as late as can be: what is refused before leaves it alone. */
 static int make_files(struct session *session, struct refusal *refusal)
 {
-	bool has_files = session->disks[0].target.kind == TARGET_DIRECTORY;
+	bool has_files = target_has_files(&session->disks[0].target);
 	int ret = 0;
 
 	if (has_files && session->config.use_journal &&

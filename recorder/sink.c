@@ -32,6 +32,7 @@ struct sink {
 	uint64_t size;          /* true bytes of data in the file, all of them written */
 	char *head;             /* memory for what is in front of them; NULL = there is nothing */
 	size_t head_bytes;      /* of the file begun last */
+	uint64_t origin;        /* where that begins, see sink_io */
 	uint64_t stream_offset; /* where it begins */
 	_Atomic uint64_t allocated; /* preallocated up to here, head included */
 	_Atomic bool is_stepwise;   /* the open file is preallocated step by step, not as a whole */
@@ -102,6 +103,8 @@ bool sink_keeps_promises(const struct target *target)
 {
 	static const char *const names[] = { "ext4", "xfs", "btrfs", "f2fs" };
 
+	if (target->kind == TARGET_DEVICE)
+		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(target->fs, names[i]) == 0)
 			return true;
@@ -141,7 +144,7 @@ void sink_close(struct sink *sink)
 
 bool sink_has_files(const struct sink *sink)
 {
-	return sink->config.target->kind == TARGET_DIRECTORY;
+	return target_has_files(sink->config.target);
 }
 
 bool sink_is_file_open(const struct sink *sink)
@@ -282,7 +285,7 @@ static int open_new(struct sink *sink, const char *name)
 		fd = sink->io->open(sink->io, dir, name, flags | O_DIRECT);
 		if (fd >= 0 || errno != EINVAL)
 			return fd;
-		unlinkat(dir, name, 0); /* some kernels create it before they refuse O_DIRECT */
+		sink->io->remove(sink->io, dir, name); /* some kernels create it before they refuse O_DIRECT */
 		give_up_direct(sink, "the file system refuses direct I/O");
 	}
 	return sink->io->open(sink->io, dir, name, flags);
@@ -368,6 +371,7 @@ static int write_head(struct sink *sink, uint64_t data_bytes)
 	struct sink_piece piece = {
 		.data = sink->head,
 		.bytes = sink->head_bytes,
+		.offset = sink->origin,
 		.is_direct = sink->is_direct,
 	};
 	int ret = piece.bytes > 0;
@@ -403,7 +407,7 @@ static int begin_head(struct sink *sink, const char *name)
 
 	if (ret < 0) {
 		close_file(sink);
-		unlinkat(sink->config.target->dir_fd, name, 0);
+		sink->io->remove(sink->io, sink->config.target->dir_fd, name);
 	}
 	return ret;
 }
@@ -435,6 +439,7 @@ int sink_begin_file(struct sink *sink, uint64_t number, uint64_t base)
 		return fail(sink, errno, "can't create %s/%s", sink->config.target->path, name);
 	sink->is_direct = sink->can_direct;
 	sink->fd = fd;
+	sink->origin = sink->io->origin ? sink->io->origin(sink->io, fd) : 0;
 	learn_alignment(sink);
 	ret = begin_head(sink, name); /* first: a file that has a size has a head */
 	if (ret < 0)
@@ -458,7 +463,7 @@ int sink_prepare(struct sink *sink, void *data, size_t bytes, size_t room, uint6
 	}
 	piece->data = data;
 	piece->bytes = sink->is_direct ? padded : bytes;
-	piece->offset = sink->head_bytes + offset;
+	piece->offset = sink->origin + sink->head_bytes + offset;
 	piece->is_direct = sink->is_direct;
 	return 0;
 }
@@ -533,8 +538,8 @@ bool sink_is_buffered(const struct sink *sink)
 void sink_write_back(struct sink *sink, uint64_t from, uint64_t end)
 {
 	/* its errors are told again by fdatasync(), which alone decides */
-	from += sink->head_bytes;
-	end += sink->head_bytes;
+	from += sink->origin + sink->head_bytes;
+	end += sink->origin + sink->head_bytes;
 	sync_file_range(sink->fd, (off_t)from, (off_t)(end - from),
 			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 				SYNC_FILE_RANGE_WAIT_AFTER);
@@ -671,7 +676,7 @@ void sink_abandon_file(struct sink *sink)
 	if (!sink_has_files(sink) || sink->fd < 0)
 		return;
 	close_file(sink);
-	unlinkat(sink->config.target->dir_fd, present_name(sink, name), 0);
+	sink->io->remove(sink->io, sink->config.target->dir_fd, present_name(sink, name));
 }
 
 void sink_take_back_file(struct sink *sink, uint64_t bytes)
@@ -682,10 +687,10 @@ void sink_take_back_file(struct sink *sink, uint64_t bytes)
 	if (!sink_has_files(sink) || sink->fd >= 0)
 		return;
 	if (bytes == 0) {
-		unlinkat(dir, present_name(sink, name), 0);
+		sink->io->remove(sink->io, dir, present_name(sink, name));
 		return;
 	}
-	fd = openat(dir, present_name(sink, name), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = sink->io->open(sink->io, dir, present_name(sink, name), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	sink->io->cut(sink->io, fd, (off_t)(sink->head_bytes + bytes));
@@ -703,6 +708,7 @@ const char *sink_io_name(const struct sink *sink)
 {
 	switch (sink->config.target->kind) {
 	case TARGET_DIRECTORY:
+	case TARGET_DEVICE:
 		return sink->can_direct ? "direct" : "buffered";
 	case TARGET_STDOUT:
 		return "stream";

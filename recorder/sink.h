@@ -64,6 +64,9 @@ struct sink_io {
 		      const char *to); /* EEXIST, never over a file */
 	int (*align)(const struct sink_io *io, int fd,
 		     struct sink_alignment *alignment); /* ENODATA: it doesn't tell */
+	int (*remove)(const struct sink_io *io, int dir_fd, const char *name);
+	/* where the file begins in what fd names, in whole pages; NULL = there, at 0: it is a file */
+	uint64_t (*origin)(const struct sink_io *io, int fd);
 };
 
 extern const struct sink_io sink_system_io;

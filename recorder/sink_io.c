@@ -63,6 +63,12 @@ static int system_rename(const struct sink_io *io, int dir_fd, const char *from,
 	return renameat(dir_fd, from, dir_fd, to);
 }
 
+static int system_remove(const struct sink_io *io, int dir_fd, const char *name)
+{
+	(void)io;
+	return unlinkat(dir_fd, name, 0);
+}
+
 /* Since Linux 6.1, for some file systems. */
 static int system_align(const struct sink_io *io, int fd, struct sink_alignment *alignment)
 {
@@ -94,4 +100,5 @@ const struct sink_io sink_system_io = {
 	.cut = system_cut,
 	.rename = system_rename,
 	.align = system_align,
+	.remove = system_remove,
 };

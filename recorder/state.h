@@ -32,6 +32,7 @@
 #include "recorder/sink.h"
 #include "recorder/stripe.h"
 #include "recorder/target.h"
+#include "recorder/trace.h"
 #include "recorder/watch.h"
 #include "ringbuf/bell.h"
 #include "ringbuf/memory.h"
@@ -102,6 +103,13 @@ struct session_config {
 	int numa_node;                     /* MEMORY_ANY_NODE = the source device's */
 	int64_t silence_ns;                /* say so when nothing came for that long */
 	const struct sink_io *const *io; /* per target; NULL = the system's calls for all */
+	const struct target *const *opened_targets; /* per target: opened by the caller, who closes it; NULL = found by its name */
+	struct trace *const *traces; /* per target: gets each write to it; either may be NULL */
+	/* told of each segment that has become durable, as the journal is, by the disk's writer: must not block; NULL = nobody */
+	void (*settled)(void *context, unsigned target, const char *file,
+			const struct segment *segment);
+	void *settled_context;
+	bool is_room_kept; /* io lets old files go as new ones come: no stream ends because a disk would fill up */
 };
 
 /* Who may change the reader's counters: it; nobody, while a device holds it; who took them over. */

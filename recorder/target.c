@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <libmount/libmount.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -74,6 +76,15 @@ static void read_disk_line(char *text, size_t len, dev_t disk, const char *name)
 	read_line(text, len, path);
 }
 
+static void identify_disk(struct target *target, dev_t device)
+{
+	target->disk_device = whole_disk(device);
+	read_disk_line(target->model, sizeof(target->model), target->disk_device, "device/model");
+	read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "device/serial");
+	if (!target->serial[0])
+		read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "serial");
+}
+
 /*
  * Fills in what lies below the directory: file system type, device, UUID, model, serial. All of it
  * may stay unknown.
@@ -98,11 +109,7 @@ static void identify(struct target *target)
 	mnt_unref_table(table);
 	if (target->device[0] != '/' || stat(target->device, &st) < 0 || !S_ISBLK(st.st_mode))
 		return;
-	target->disk_device = whole_disk(st.st_rdev);
-	read_disk_line(target->model, sizeof(target->model), target->disk_device, "device/model");
-	read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "device/serial");
-	if (!target->serial[0])
-		read_disk_line(target->serial, sizeof(target->serial), target->disk_device, "serial");
+	identify_disk(target, st.st_rdev);
 }
 
 static void find_uuid(struct target *target)
@@ -193,9 +200,50 @@ int target_open(struct target *target, const char *text, char *error)
 	return 0;
 }
 
+int target_adopt_device(struct target *target, const char *path, int fd, char *error)
+{
+	struct stat st;
+
+	memset(target, 0, sizeof(*target));
+	target->kind = TARGET_DEVICE;
+	target->dir_fd = fd;
+	snprintf(target->path, sizeof(target->path), "%s", path);
+	snprintf(target->device, sizeof(target->device), "%.255s", path);
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    ioctl(fd, BLKGETSIZE64, &target->total_bytes) == 0) {
+		target->fs_device = st.st_rdev;
+		target->free_bytes = target->total_bytes;
+		identify_disk(target, st.st_rdev);
+		return 0;
+	}
+	target_close(target);
+	return fail(error, ENOTBLK, "target %s is no block device, or doesn't tell its size", path);
+}
+
+int target_copy(struct target *target, const struct target *from, char *error)
+{
+	*target = *from;
+	target->dir_fd = -1;
+	if (!target_has_files(from))
+		return 0;
+	target->dir_fd = fcntl(from->dir_fd, F_DUPFD_CLOEXEC, 0);
+	if (target->dir_fd < 0) {
+		int code = errno;
+
+		return fail(error, code, "target %s can't be opened once more: %s", from->path,
+			    strerror(code));
+	}
+	return 0;
+}
+
+bool target_has_files(const struct target *target)
+{
+	return target->kind == TARGET_DIRECTORY || target->kind == TARGET_DEVICE;
+}
+
 void target_close(struct target *target)
 {
-	if (target->kind == TARGET_DIRECTORY && target->dir_fd > 0)
+	if (target_has_files(target) && target->dir_fd > 0)
 		close(target->dir_fd);
 	target->dir_fd = -1;
 }

@@ -5,7 +5,8 @@
  *
  *   target_open() -> target_check_all() -> ... target_room() ... -> target_close()
  *
- * Kinds: a directory; "null:" (bytes are counted and dropped); "-" (stdout). Threads: set-up
+ * Kinds: a directory; "null:" (bytes are counted and dropped); "-" (stdout); a block device, which only
+ * target_adopt_device() makes: a program that may write over one opens it itself. Threads: set-up
  * thread; target_room() from the disk's keeper thread (it can block on a sick disk).
  */
 #ifndef VSIB_RECORDER_TARGET_H
@@ -19,12 +20,12 @@
 #define TARGET_ERROR_LEN 768
 #define TARGET_MAX 64
 
-enum target_kind { TARGET_DIRECTORY, TARGET_NULL, TARGET_STDOUT };
+enum target_kind { TARGET_DIRECTORY, TARGET_NULL, TARGET_STDOUT, TARGET_DEVICE };
 
 struct target {
 	enum target_kind kind;
 	char path[4096];   /* as given, without trailing slashes; "null:" or "-" */
-	int dir_fd;        /* O_PATH-like descriptor of the directory, -1 else */
+	int dir_fd;        /* descriptor of the directory, or of the device; -1 else */
 	dev_t fs_device;   /* st_dev */
 	dev_t disk_device; /* the whole disk below the file system; 0 = none or unknown */
 	char device[TARGET_TEXT_LEN]; /* "/dev/sdb1", "" unknown */
@@ -43,6 +44,24 @@ struct target {
  * Return: 0; -ENOENT, -ENOTDIR, -EACCES, -EROFS, -ENOTBLK (a block device), -errno.
  */
 int target_open(struct target *target, const char *text, char *error);
+
+/**
+ * target_adopt_device() - a block device that the caller may write over, and has opened
+ * @path: of the device
+ * @fd:   for reading and writing, O_EXCL; is the target's from here on, also when this fails
+ * @error: as above
+ *
+ * Its files are what the sink_io of its session makes of it. Nothing is asked here: what has to be sure before a
+ * disk is written over is the caller's.
+ * Return: 0; -ENOTBLK, -errno.
+ */
+int target_adopt_device(struct target *target, const char *path, int fd, char *error);
+
+/** target_copy() - the same target with a descriptor of its own. Return: 0; -errno with the sentence in @error. */
+int target_copy(struct target *target, const struct target *from, char *error);
+
+/** target_has_files() - a directory, or a device: something to write to, sync and name */
+bool target_has_files(const struct target *target);
 
 /** target_close() - a zeroed or failed one is fine */
 void target_close(struct target *target);

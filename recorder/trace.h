@@ -21,7 +21,7 @@ struct trace_write {
 };
 
 struct trace {
-	struct trace_write *writes; /* in the order in which they came back */
+	struct trace_write *writes; /* in the order in which they were begun; those still out at the end last, as long as that */
 	size_t capacity;
 	_Atomic size_t count;
 	_Atomic uint64_t untraced_count; /* there was no room for */

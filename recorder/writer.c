@@ -482,7 +482,7 @@ static bool write_block(struct writer *w)
 	struct flight *flight;
 	size_t head;
 
-	if (w->disk->target.kind == TARGET_DIRECTORY) {
+	if (target_has_files(&w->disk->target)) {
 		uint64_t offset = place_of(w, label);
 
 		if (!end_other_file(w, number, offset))

@@ -218,6 +218,11 @@ static int fake_align(const struct sink_io *io, int fd, struct sink_alignment *a
 	return disk->tells_alignment ? 0 : -1;
 }
 
+static int fake_remove(const struct sink_io *io, int dir_fd, const char *name)
+{
+	return sink_system_io.remove(io, dir_fd, name);
+}
+
 void fake_disk_init(struct fake_disk *disk)
 {
 	memset(disk, 0, sizeof(*disk));
@@ -230,6 +235,7 @@ void fake_disk_init(struct fake_disk *disk)
 		.cut = fake_cut,
 		.rename = fake_rename,
 		.align = fake_align,
+		.remove = fake_remove,
 	};
 	disk->is_forgetful = true;
 	pthread_mutex_init(&disk->lock, NULL);

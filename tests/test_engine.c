@@ -81,6 +81,45 @@ static struct engine *open_engine(enum engine_kind kind, unsigned depth, const s
 	return engine;
 }
 
+static ssize_t refuse_to_write(const struct sink_io *io, int file, const void *data, size_t bytes,
+			       off_t offset)
+{
+	(void)io;
+	(void)file;
+	(void)data;
+	(void)bytes;
+	(void)offset;
+	errno = EIO;
+	return -1;
+}
+
+/* What a table opens, renames or removes is nothing to the engine: only who writes. */
+static void the_kernel_writes_for_every_table_with_the_systems_write(void **state)
+{
+	struct sink_io own = { .write = sink_system_io.write };
+	struct engine_config config = {
+		.kind = ENGINE_URING,
+		.depth = 1,
+		.io = &own,
+		.bell = &bell,
+	};
+	struct engine *engine;
+	int ret = engine_open(&engine, &config);
+
+	(void)state;
+	if (ret == -ENOSYS || ret == -EPERM) {
+		print_message("io_uring is refused here: %s\n", strerror(-ret));
+		skip();
+	}
+	assert_int_equal(ret, 0);
+	assert_string_equal(engine_name(engine), "io_uring");
+	assert_int_equal(engine_close(engine), 0);
+	own.write = refuse_to_write;
+	assert_int_equal(engine_open(&engine, &config), 0);
+	assert_string_equal(engine_name(engine), "pwrite");
+	assert_int_equal(engine_close(engine), 0);
+}
+
 static struct engine_op *wait_for_one(struct engine *engine)
 {
 	int64_t deadline = units_monotonic_ns() + 10 * UNITS_NS_PER_S;
@@ -327,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(writes_come_back_once_and_the_file_is_whole),
+		TEST(the_kernel_writes_for_every_table_with_the_systems_write),
 		TEST(an_error_comes_back_as_one),
 		TEST(two_engines_share_what_is_registered),
 		TEST(calls_are_made_in_order_and_hold_up_nothing),
