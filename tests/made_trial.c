@@ -231,7 +231,14 @@ static void make_disk(struct trial_disk *disk, unsigned number, double rate_bps)
 	add_node(e, "0000:00:14.0", "pci", "xHCI host controller", 32e9, 32e9);
 	make_sweeps(disk, rate_bps);
 	disk->read = (struct trial_read){ .was_run = true, .sequential_bps = rate_bps * 1.2, .repeated_bps = 3.4e9, .inner_ratio = -1 };
-	disk->rollover = (struct trial_rollover){ true, 100, 64 * MIB, S / 5, S / 2, S / 90, S / 3, S / 200, "" };
+	disk->rollover = (struct trial_rollover){ .was_run = true,
+						  .count = 100,
+						  .file_bytes = 64 * MIB,
+						  .median_ns = S / 5,
+						  .worst_ns = S / 2,
+						  .worst_create_ns = S / 90,
+						  .worst_sync_ns = S / 3,
+						  .worst_close_ns = S / 200 };
 	disk->read_back = (struct trial_read_back){ .was_run = true, .bytes = 2048 * MIB, .rate_bps = rate_bps };
 }
 

@@ -206,6 +206,13 @@ static void a_whole_disk_is_written_without_a_limit_of_time(void **state)
 	assert_between_s(step_of(PHASE_FULL)->expected_ns, 3125, 3125); /* 100 GB at 32 MB/s */
 	assert_int_equal(step_of(PHASE_READ_BACK)->duration_ns, INT64_MAX);
 	assert_between_s(plan.total_ns, 6250 + 480, 6250 + 700);
+	/* and read again before anything else needs the room */
+	assert_int_equal(step_of(PHASE_FULL)[1].phase, PHASE_READ_BACK);
+	assert_int_equal(count_of(PHASE_READ_BACK), 1);
+	wanted.only = BIT(PHASE_FULL) | BIT(PHASE_READ_BACK);
+	make();
+	assert_int_equal(count_of(PHASE_PACED), 0);
+	assert_int_equal(count_of(PHASE_READ_BACK), 1);
 }
 
 static void the_source_runs_no_longer_than_the_run_it_is_compared_with(void **state)

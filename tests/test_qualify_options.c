@@ -67,7 +67,7 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_int_equal(asked->ring_bytes, 1 << 30);
 	assert_int_equal(asked->block_bytes, 1 << 20);
 	assert_int_equal(asked->depth, 4);
-	assert_int_equal(options.stripe, 1);
+	assert_int_equal(asked->stripe, 1);
 	assert_false(asked->use_direct);
 	assert_int_equal(options.engine, ENGINE_PWRITE);
 	assert_int_equal(asked->paced_ns, 90 * UNITS_NS_PER_S);

@@ -16,4 +16,11 @@
  */
 int output_file_write(const char *text, const char *path);
 
+/**
+ * output_file_check() - could one be written to this place? To be asked before hours of work
+ *
+ * Nothing is left there. Return: 0; -errno.
+ */
+int output_file_check(const char *path);
+
 #endif

@@ -45,7 +45,8 @@ static unsigned with_needed(unsigned only, const struct trial_asked *asked)
 {
 	if (only & BIT(PHASE_TOGETHER))
 		only |= BIT(PHASE_ALONE);
-	if (only & (BIT(PHASE_READ_BACK) | BIT(PHASE_REPLAY)))
+	if ((only & (BIT(PHASE_READ_BACK) | BIT(PHASE_REPLAY))) &&
+	    !(asked->length == TRIAL_WHOLE_DISK && (only & BIT(PHASE_FULL))))
 		only |= BIT(PHASE_PACED);
 	if ((only & BIT(PHASE_PACED)) && asked->is_rate_auto)
 		only |= BIT(PHASE_FULL);
@@ -189,13 +190,27 @@ static void add_step(struct plan *plan, const struct plan_wanted *wanted, enum t
 	plan->total_ns += step->expected_ns;
 }
 
-static void add_phase(struct plan *plan, const struct plan_wanted *wanted, enum trial_phase phase)
+/* A whole disk is read again at once, as long as it is full: the paced run needs the room. */
+static bool is_read_back_at_once(const struct plan_wanted *wanted, unsigned chosen)
 {
+	return wanted->asked->length == TRIAL_WHOLE_DISK && (chosen & BIT(PHASE_FULL)) &&
+	       (chosen & BIT(PHASE_READ_BACK));
+}
+
+static void add_phase(struct plan *plan, const struct plan_wanted *wanted, enum trial_phase phase,
+		      unsigned chosen)
+{
+	bool is_at_once = is_read_back_at_once(wanted, chosen);
 	unsigned turns = phase == PHASE_PACED ? wanted->paced_count : 1;
 
+	if (phase == PHASE_READ_BACK && is_at_once)
+		return;
 	if (phases[phase].scope == SCOPE_DISK) {
-		for (unsigned i = 0; i < wanted->disk_count; i++)
+		for (unsigned i = 0; i < wanted->disk_count; i++) {
 			add_step(plan, wanted, phase, (int)i, 0);
+			if (phase == PHASE_FULL && is_at_once)
+				add_step(plan, wanted, PHASE_READ_BACK, (int)i, 0);
+		}
 		return;
 	}
 	for (unsigned turn = 0; turn < turns; turn++)
@@ -238,7 +253,7 @@ int plan_make(struct plan *plan, const struct plan_wanted *wanted)
 	}
 	for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
 		if (chosen & BIT(phase))
-			add_phase(plan, wanted, (enum trial_phase)phase);
+			add_phase(plan, wanted, (enum trial_phase)phase, chosen);
 	return 0;
 }
 

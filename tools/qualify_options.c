@@ -86,7 +86,7 @@ static int set_stripe(struct qualify_options *o, const char *value)
 	int index = values_pick(value, "any|round");
 
 	if (index >= 0)
-		o->stripe = (enum stripe_policy)index;
+		o->asked.stripe = (enum stripe_policy)index;
 	return index < 0 ? index : 0;
 }
 

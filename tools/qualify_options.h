@@ -29,7 +29,6 @@ struct qualify_options {
 	bool use_force;
 	bool allow_same_device;
 	enum engine_kind engine;
-	enum stripe_policy stripe;
 	const char *json, *html, *baseline; /* files; "-" for json; NULL = none */
 	enum live_mode live;
 	bool is_quiet;
