@@ -314,7 +314,13 @@ static void make_judgement(struct made_trial *made, enum verdict result, double 
 	j->slope_bps = rate > capability_bps ? rate - capability_bps : 0;
 	j->full_in_s = rate > capability_bps ? 1024 * (double)MIB * 8 / (rate - capability_bps) : INFINITY;
 	j->eta = -1;
-	j->stalls = (struct judgement_stalls){ 7, 1.9, 0.412, 151.2, 0, 0.9, 41, rate / 8 * 0.412 };
+	j->stalls = (struct judgement_stalls){ .count = 7,
+						.total_s = 1.9,
+						.worst_s = 0.412,
+						.worst_at_s = 151.2,
+						.longest_cluster_s = 0.9,
+						.mean_interval_s = 41,
+						.ring_need_bytes = rate / 8 * 0.412 };
 	j->best_rate_bps = (uint64_t)(j->capability_low_bps * 0.8);
 	say(j->headline, "%s  %.0f Mbit/s for 1 h on %s", verdict_name(result), rate / 1e6, made->trial.disks[0].target.path);
 	say(j->evidence, "%s in %.0f s: with 95 %% confidence fewer than one in %.0f s.",
@@ -359,7 +365,8 @@ static void make_cliff(struct made_trial *made)
 	struct judgement *j = &made->judgement;
 
 	make_one(made, 256000000, (struct model){ 900e6, 300e6, 3e9, 0.8 }, VERDICT_MARGINAL);
-	j->cliffs[j->cliff_count++] = (struct judgement_cliff){ 0, 26.9, 3e9, 900e6, 300e6, "SLC_CACHE" };
+	j->cliffs[j->cliff_count++] = (struct judgement_cliff){
+		.at_s = 26.9, .at_bytes = 3e9, .before_bps = 900e6, .after_bps = 300e6, .code = "SLC_CACHE" };
 	add_reason(j, "SLC_CACHE", VERDICT_MARGINAL,
 		   "/media/usb1 falls from 900 to 300 Mbit/s after 3.0 GB: a cache that is full.",
 		   "Leave the disk idle for a minute before a recording, or count on 300 Mbit/s.");

@@ -43,7 +43,7 @@ trial() {
 settle() {
 	local status=0
 	report=$RIG/$1.json words=$RIG/$1.words
-	wait "${trial_pid[$1]}" || status=$?
+	wait "${trial_pid[$1]}" 2>/dev/null || status=$?
 	ended "${trial_wanted[$1]}" "$status" "trial $1"
 }
 
@@ -51,7 +51,7 @@ settle() {
 await() {
 	local try
 	for try in {1..400}; do
-		grep -q "phase=$2 " "$RIG/$1.words" && return
+		grep -qs "phase=$2 " "$RIG/$1.words" && return
 		kill -0 "${trial_pid[$1]}" 2>/dev/null || break
 		sleep 0.05
 	done

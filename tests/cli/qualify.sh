@@ -22,7 +22,7 @@ left_nothing() {
 # ---- what it says of itself, and what it refuses
 "$BIN/vsib-qualify" --list-phases >"$output"
 for phase in identify environment blocks depth full read alone together paced read-back source interfere rollover replay verdict; do
-	grep -qE "^$phase +[a-z]" "$output" || rig_fail "--list-phases has no $phase"
+	grep -qE "^$phase +[a-zA-Z]" "$output" || rig_fail "--list-phases has no $phase"
 done
 "$BIN/vsib-qualify" --version | grep -q '^vsib-qualify [0-9]' || rig_fail "no version"
 expect 64 "$BIN/vsib-qualify"
