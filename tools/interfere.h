@@ -22,7 +22,7 @@
 #define INTERFERE_EVERY_BYTES (UINT64_C(19) * 65536)
 #define INTERFERE_FILE_BYTES \
 	(UINT64_C(256) << 20) /* and not more than is written in INTERFERE_FILL_NS */
-#define INTERFERE_FILL_NS INT64_C(3000000000)
+#define INTERFERE_FILL_NS INT64_C(1500000000)
 
 struct interfere;
 

@@ -27,8 +27,8 @@
 
 /* A disk that takes part. */
 struct run_disk {
-	unsigned number;             /* index of trial.disks */
-	const struct target *target; /* a directory, or a device that may be written over; stays open */
+	unsigned number; /* index of trial.disks */
+	const struct target *target; /* a directory, or a device that may be written over; stays open, after a return of 1 for ever */
 	uint64_t budget_bytes; /* most of it at a time; 0 = all but the reserve, shared by those on one file system */
 	const struct sink_io *lower; /* for tests: see scratch_io.h; NULL = the system */
 };
@@ -54,7 +54,7 @@ struct run_config {
 	const struct trial_control *control; /* NULL = nobody listens, nobody cancels */
 };
 
-#define RUN_RING_DEFAULT (UINT64_C(512) << 20)
+#define RUN_RING_DEFAULT (UINT64_C(256) << 20)
 
 /* What the run has left to be read again. */
 struct run_files;
