@@ -53,6 +53,7 @@ struct trial_asked {
 	uint64_t ring_bytes;   /* of that recording */
 	uint64_t block_bytes;  /* 0 = as the recorder would choose, or the knee */
 	unsigned depth;        /* 0 = as the recorder would choose */
+	enum stripe_policy stripe;
 	bool use_direct;       /* false: --io buffered, judged with its sync tail */
 	enum trial_length length;
 	int64_t paced_ns;      /* of the paced run; 0 = by length */
@@ -86,6 +87,7 @@ struct trial_environment {
 	unsigned path_count;
 	double link_bps, capable_bps; /* the narrowest on the way; -1 = not known */
 	char link_node[64];           /* its name */
+	double temperature_limit_c;   /* where the disk slows itself down or stops; 0 = not known */
 	char notes[8][TRIAL_TEXT_LEN]; /* what will bite: RAID5, compression, USB autosuspend, network ... */
 	unsigned note_count;
 };
