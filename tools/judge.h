@@ -25,7 +25,8 @@
 
 #include "tools/trial.h"
 
-enum verdict { VERDICT_PASS, VERDICT_MARGINAL, VERDICT_FAIL, VERDICT_INCONCLUSIVE }; /* as the exit statuses */
+/* Numbered as the exit statuses. */
+enum verdict { VERDICT_PASS, VERDICT_MARGINAL, VERDICT_FAIL, VERDICT_INCONCLUSIVE };
 
 #define JUDGEMENT_REASONS_MAX 64
 #define JUDGEMENT_ROWS_MAX 16
@@ -36,8 +37,8 @@ struct judgement_reason {
 	char code[JUDGEMENT_CODE_LEN]; /* "OVERFLOW", "DEFICIT", "RHO", "SLC_CACHE", "SHARED_BUS" ... */
 	enum verdict weight;
 	double value, limit;
-	char unit[16]; /* "bit/s", "bytes", "s", "" */
-	int disk;      /* index; -1 = all */
+	char unit[16];               /* "bit/s", "bytes", "s", "" */
+	int disk;                    /* index; -1 = all */
 	char text[TRIAL_TEXT_LEN];   /* one sentence */
 	char advice[TRIAL_TEXT_LEN]; /* one piece of advice; "" */
 };
@@ -46,10 +47,10 @@ struct judgement_reason {
 struct judgement_row {
 	uint64_t rate_bps;
 	enum verdict result;
-	bool is_measured;      /* else predicted, from replayed times */
+	bool is_measured; /* else predicted, from replayed times */
 	double rho;
-	double ring_bytes;     /* needed for the planned time; infinite = no ring is enough */
-	double h_max_s;        /* with the ring that was asked for */
+	double ring_bytes; /* needed for the planned time; infinite = no ring is enough */
+	double h_max_s;    /* with the ring that was asked for */
 };
 
 struct judgement_stalls {
@@ -69,7 +70,7 @@ struct judgement_cliff {
 	double at_s;            /* when, in the run */
 	double at_bytes;        /* after so many bytes */
 	double before_bps, after_bps;
-	bool has_recovered;     /* later in that run it was as fast as before */
+	bool has_recovered;            /* later in that run it was as fast as before */
 	char code[JUDGEMENT_CODE_LEN]; /* "SLC_CACHE", "THERMAL", "ZONE", "SMR_GC", "NOT_STEADY" */
 };
 
@@ -79,17 +80,17 @@ struct judgement {
 	unsigned reason_count;
 	char headline[TRIAL_TEXT_LEN]; /* "MARGINAL  256 Mbit/s for 8 h on /media/usb1: ..." */
 	char evidence[TRIAL_TEXT_LEN]; /* the model-free line, always */
-	uint64_t rate_bps;        /* judged: asked for, or found by --rate auto; 0 = none was */
-	double tested_s;          /* T: paced runs at that rate */
-	double capability_bps;    /* all disks: at full speed if that was tried, else while paced; 0 = not known */
+	uint64_t rate_bps; /* judged: asked for, or found by --rate auto; 0 = none was */
+	double tested_s;   /* T: paced runs at that rate */
+	double capability_bps; /* all disks: at full speed if that was tried, else while paced; 0 = not known */
 	double capability_paced_bps, capability_full_bps; /* medians of the windows; 0 = not measured */
-	double capability_low_bps; /* c_low */
-	double rho;               /* infinite = nothing was written */
-	double q_bytes;           /* the most the ring held */
-	double base_bytes;        /* the part of it that is there always */
-	double q95_bytes;         /* what it may come to in the planned time */
-	double h_max_s;           /* so long is this trial evidence for, with that ring; infinite = nothing above the base */
-	double test_needed_s;     /* so long a trial would be, for the planned time; infinite = that ring is too small */
+	double capability_low_bps;                        /* c_low */
+	double rho;                                       /* infinite = nothing was written */
+	double q_bytes;                                   /* the most the ring held */
+	double base_bytes;                                /* the part of it that is there always */
+	double q95_bytes; /* what it may come to in the planned time */
+	double h_max_s; /* so long is this trial evidence for, with that ring; infinite = nothing above the base */
+	double test_needed_s; /* so long a trial would be, for the planned time; infinite = that ring is too small */
 	double ring_needed_bytes; /* for the planned time, after this trial */
 	double slope_bps;         /* the ring's trend; > 0: it fills */
 	double full_in_s;         /* by that, from the run's beginning; infinite = never */
@@ -101,11 +102,12 @@ struct judgement {
 	struct judgement_row rows[JUDGEMENT_ROWS_MAX];
 	unsigned row_count;
 	struct {
-		double rate_bps, ring_bytes; /* the level's highest point, nothing extrapolated; infinite = it only rises */
+		double rate_bps,
+			ring_bytes; /* the level's highest point, nothing extrapolated; infinite = it only rises */
 	} curve[JUDGEMENT_CURVE_MAX];
 	unsigned curve_count;
 	struct {
-		double seconds, share; /* so large a share of the writes took longer */
+		double seconds, share;   /* so large a share of the writes took longer */
 	} survival[JUDGEMENT_CURVE_MAX]; /* of the paced run, submitted to come back */
 	unsigned survival_count;
 	uint64_t best_rate_bps; /* the highest rate that would pass, by replay; 0 = none */
