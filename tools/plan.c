@@ -141,9 +141,9 @@ static int64_t duration_of(const struct plan_wanted *wanted, enum trial_phase ph
 
 	if (phase == PHASE_PACED && asked->paced_ns)
 		return asked->paced_ns;
-	/* no longer than the run that they are compared with */
-	if ((phase == PHASE_SOURCE || phase == PHASE_INTERFERE) && asked->paced_ns &&
-	    asked->paced_ns < ns)
+	/* no longer than the run that they are compared with, or that is read again */
+	if ((phase == PHASE_SOURCE || phase == PHASE_INTERFERE || phase == PHASE_READ_BACK) &&
+	    asked->paced_ns && asked->paced_ns < ns)
 		return asked->paced_ns;
 	if (phases[phase].scope == SCOPE_DISK)
 		ns /= wanted->disk_count;

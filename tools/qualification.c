@@ -126,7 +126,7 @@ static int execute(struct running *running, const struct plan_step *step, struct
 		.block_bytes = asked->block_bytes,
 		.depth = asked->depth,
 		.engine = q->options->engine,
-		.stripe = q->options->stripe,
+		.stripe = asked->stripe,
 		.use_direct = asked->use_direct,
 		.allow_same_device = q->options->allow_same_device,
 		.has_interference = step->phase == PHASE_INTERFERE,
@@ -243,7 +243,7 @@ static uint64_t usual_block(const struct qualification *q, uint64_t *file_bytes)
 	const struct trial_asked *asked = &q->trial->asked;
 	const struct layout_request request = {
 		.kind = LAYOUT_VBS,
-		.stripe = q->options->stripe,
+		.stripe = asked->stripe,
 		.disk_count = q->trial->disk_count,
 		.ring_bytes = asked->ring_bytes,
 		.block_bytes = asked->block_bytes,

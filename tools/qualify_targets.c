@@ -14,6 +14,7 @@
 #include "tools/device_check.h"
 #include "tools/environment.h"
 #include "tools/scratch.h"
+#include "tools/temperature.h"
 
 static int status_for_device(int error)
 {
@@ -116,6 +117,16 @@ static int check_together(const struct trial *trial, const struct qualify_option
 	return ret < 0 ? target_exit_status(ret) : 0;
 }
 
+static void look_at(const struct sysfs *sysfs, struct trial_disk *disk)
+{
+	struct temperature temperature;
+
+	environment_look(sysfs, &disk->target, &disk->environment);
+	temperature_find(&temperature, sysfs, disk->target.disk_device);
+	if (temperature.limit_c > TEMPERATURE_UNKNOWN)
+		disk->environment.temperature_limit_c = temperature.limit_c;
+}
+
 int qualify_targets_open(struct trial *trial, const struct qualify_options *options,
 			 const struct sysfs *sysfs, char *error)
 {
@@ -142,7 +153,7 @@ int qualify_targets_open(struct trial *trial, const struct qualify_options *opti
 		return status;
 	host_look(sysfs, &trial->host);
 	for (unsigned i = 0; i < trial->disk_count; i++)
-		environment_look(sysfs, &trial->disks[i].target, &trial->disks[i].environment);
+		look_at(sysfs, &trial->disks[i]);
 	return 0;
 }
 

@@ -167,6 +167,7 @@ static struct session_config describe(struct run *run)
 		.duration_ns = config->duration_ns,
 		.limit_bytes = config->limit_bytes,
 		.layout = LAYOUT_RAW,
+		.stripe = config->stripe,
 		.ring_bytes = run->files->ring_bytes,
 		.block_bytes = config->block_bytes,
 		.file_bytes = run->files->file_bytes,

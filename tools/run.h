@@ -45,6 +45,7 @@ struct run_config {
 	uint64_t block_bytes; /* 0 = as the recorder would choose */
 	unsigned depth;       /* 0 = as the recorder would choose */
 	enum engine_kind engine;
+	enum stripe_policy stripe; /* of several: whole files, the next free one or in strict turn */
 	bool use_direct;
 	bool allow_same_device; /* two directories of one disk, or one of the root file system: the user says so */
 	bool has_interference; /* 5 % of somebody else's random I/O beside it, on each disk: interfere.h */
