@@ -34,16 +34,36 @@ static double median_rate(const struct capability *capability, size_t first, siz
 	return statistics_quantile(rates, count, 0.5);
 }
 
-/* Return: the window that the cliff begins in; count = there is none. */
-static size_t find_fall(const struct capability *capability, double *before_bps, double *after_bps)
+/* Return: the window that the first cliff behind @from begins in; count = there is none. */
+static size_t find_fall(const struct capability *capability, size_t from, double *before_bps,
+			double *after_bps)
 {
-	for (size_t w = 1; w + WINDOWS_BEHIND <= capability->count; w++) {
-		*before_bps = median_rate(capability, 0, w);
+	for (size_t w = from + 1; w + WINDOWS_BEHIND <= capability->count; w++) {
+		*before_bps = median_rate(capability, from, w);
 		*after_bps = median_rate(capability, w, w + WINDOWS_BEHIND);
 		if (*after_bps < FALL * *before_bps)
 			return w;
 	}
 	return capability->count;
+}
+
+/* Of several falls one below the other the deepest is what a recording has to live with. */
+static size_t find_deepest_fall(const struct capability *capability, struct judgement_cliff *cliff)
+{
+	size_t fall = find_fall(capability, 0, &cliff->before_bps, &cliff->after_bps);
+	size_t next = fall;
+
+	while (next < capability->count) {
+		double before_bps, after_bps;
+
+		next = find_fall(capability, next, &before_bps, &after_bps);
+		if (next == capability->count || after_bps >= FALL * cliff->after_bps)
+			continue;
+		fall = next;
+		cliff->before_bps = before_bps;
+		cliff->after_bps = after_bps;
+	}
+	return fall;
 }
 
 /*
@@ -165,7 +185,7 @@ static int find_zone(const struct cliff_view *view, struct judgement_cliff *clif
 int cliffs_find(const struct cliff_view *view, struct judgement *judgement)
 {
 	struct judgement_cliff cliff = { .disk = view->disk, .phase = view->run->phase };
-	size_t window = find_fall(view->capability, &cliff.before_bps, &cliff.after_bps);
+	size_t window = find_deepest_fall(view->capability, &cliff);
 	bool is_zone = false;
 
 	if (judgement->cliff_count >= TARGET_MAX)

@@ -28,7 +28,7 @@ struct cliff_view {
 };
 
 /**
- * cliffs_find() - the first cliff, or the slope of the zones, is put behind those that @judgement has
+ * cliffs_find() - the deepest cliff, or the slope of the zones, is put behind those that @judgement has
  *
  * A cliff's second is looked up among the writes: it is exact to one of them. Return: 0; -ENOMEM.
  */

@@ -26,7 +26,7 @@ rig_throttle under $((24 * MIB))
 quiet_machine
 
 # ---- one passes, which takes a minute
-trial good 0 -r 128 -H 60s --ring 64Mi --phase full --phase paced --phase read-back --quick "$RIG/good"
+trial good 0 -r 128 -H 20s --ring 64Mi --phase full --phase paced --phase read-back --quick --time 20s "$RIG/good"
 
 # ---- too slow: overflows
 trial slow 2 -r 128 -H 60s --ring 32Mi --phase full --phase paced --quick --time 6s "$RIG/slow"
@@ -70,12 +70,17 @@ rig_throttle stall 0
 trial buffered 2 -r 128 -H 60s --ring 32Mi --io buffered --phase paced --time 6s "$RIG/slow"
 
 # ---- two disks in one
+end_two() {
+	umount "$RIG/left" "$RIG/right"
+	losetup -d "${rig_device[left]}" "${rig_device[right]}"
+}
 for disk in left right; do
 	truncate -s 300M "$RIG/under/$disk.img"
 	mkdir "$RIG/$disk"
 	rig_device[$disk]=$(losetup --find --show --direct-io=on "$RIG/under/$disk.img") || rig_fail "no loop device for $disk"
 	mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0 -O ^has_journal "${rig_device[$disk]}" && mount -o noatime "${rig_device[$disk]}" "$RIG/$disk" || rig_fail "$disk"
 done
+rig_at_exit+=("end_two 2>/dev/null")
 trial shared '1 2 3' -r 32 -H 10s --ring 32Mi --quick --phase together --time 5s "$RIG/left" "$RIG/right"
 settle shared
 has_reason SHARED_BUS
