@@ -228,7 +228,7 @@ bool cliffs_steadiness(const struct capability *capability, struct cliff_steadin
 		.spread = (most - least) / mean,
 		.excursion = fabs(slope) * (STEADY_WINDOWS - 1) / mean,
 		.least_bps = least,
-		.next_bps = fmax(least - (most - least), 0),
+		.next_bps = least * least / most,
 	};
 	return true;
 }

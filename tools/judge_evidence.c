@@ -125,6 +125,24 @@ static int find_cliffs(const struct evidence *evidence, const struct evidence_of
 	return 0;
 }
 
+/*
+ * A disk with credit (a throttle's bucket, a cache that empties between two blocks) is faster while paced than at
+ * full speed, and how much faster says little. Falls above what it does at full speed are none.
+ */
+static void forget_credit(const struct evidence *evidence, struct judgement *judgement)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < judgement->cliff_count; i++) {
+		const struct judgement_cliff *cliff = &judgement->cliffs[i];
+		double full_bps = evidence->full.disks[cliff->disk].median_bps;
+
+		if (full_bps == 0 || cliff->after_bps < full_bps)
+			judgement->cliffs[kept++] = *cliff;
+	}
+	judgement->cliff_count = kept;
+}
+
 static bool fell_while_paced(const struct judgement *judgement, int disk)
 {
 	for (unsigned i = 0; i < judgement->cliff_count; i++)
@@ -279,6 +297,7 @@ int evidence_make(struct evidence **out, const struct trial *trial, struct judge
 		ret = read_runs(evidence, &evidence->at_rate, &evidence->full);
 	if (ret == 0)
 		ret = find_cliffs(evidence, &evidence->at_rate, judgement);
+	forget_credit(evidence, judgement);
 	if (ret == 0)
 		ret = find_cliffs(evidence, &evidence->full, judgement);
 	if (ret == 0)
