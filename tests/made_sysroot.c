@@ -29,6 +29,7 @@
 #define SDC HUB "/1-1.3/1-1.3:1.0/" SCSI("5") "/block/sdc"
 #define SDH EHCI "/usb1/1-2/1-2:1.0/" SCSI("7") "/block/sdh"
 #define NVME PORT "/0000:02:00.0/nvme/nvme0"
+#define SUBSYSTEM "sys/devices/virtual/nvme-subsystem/nvme-subsys0"
 #define SDF BRIDGE "/0000:01:03.0/fw1/fw1.0/" SCSI("6") "/block/sdf"
 #define SDI HBA "/host8/port-8:0/end_device-8:0/target8:0:0/8:0:0:0/block/sdi"
 
@@ -142,6 +143,7 @@ static const struct entry files[] = {
 	{ NVME "/hwmon0/temp1_input", "52850\n" },
 	{ NVME "/hwmon0/temp1_crit", "84850\n" },
 	{ NVME "/nvme0n1/dev", "259:0\n" },
+	{ SUBSYSTEM "/nvme1n1/dev", "259:1\n" },
 	{ NVME "/nvme0n1/queue/nr_requests", "1023\n" },
 	{ NVME "/nvme0n1/queue/scheduler", "[none] mq-deadline\n" },
 	/* FireWire */
@@ -235,6 +237,7 @@ static const struct entry links[] = {
 	{ SDB "/device", HUB "/1-1.2/1-1.2:1.0/" SCSI("4") },
 	{ SDI "/device", HBA "/host8/port-8:0/end_device-8:0/target8:0:0/8:0:0:0" },
 	{ NVME "/nvme0n1/device", NVME },
+	{ SUBSYSTEM "/nvme0", NVME },
 	{ VDA "/device", PCI "0000:00:02.0/virtio1" },
 	{ SDA "/sda2/holders/dm-0", VIRTUAL "dm-0" },
 	{ VIRTUAL "dm-0/slaves/sda2", SDA "/sda2" },
@@ -259,6 +262,7 @@ static const struct entry blocks[] = {
 	{ SDF, "8:80" },
 	{ SDI, "8:128" },
 	{ NVME "/nvme0n1", "259:0" },
+	{ SUBSYSTEM "/nvme1n1", "259:1" },
 	{ VIRTUAL "md0", "9:0" },
 	{ VIRTUAL "dm-0", "253:0" },
 	{ VIRTUAL "loop0", "7:0" },

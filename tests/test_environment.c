@@ -208,6 +208,31 @@ static void a_usb_3_disk_that_came_up_as_usb_2_is_found(void **state)
 	assert_near(usb->capable_bps, 4e9);
 }
 
+/* Before Linux 6.10 the version alone; then what the device really can do. */
+static void a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it(void **state)
+{
+	static const char disk[] = "sys/devices/pci0000:00/0000:00:1d.7/usb1/1-2";
+	static const char *const bos[] = {
+		"\x05\x0f\x0c\x01\x01\x07\x10\x02\x06\x01\x01\x01", /* LPM only */
+		"\x05\x0f\x0f\x01\x01\x0a\x10\x03\x01\x0e\x01\x01\x0a\x20\x01"
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/version", disk);
+	write_attribute(path, " 2.10\n");
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
+	snprintf(path, sizeof(path), "%s/bos_descriptors", disk);
+	write_attribute(path, bos[0]);
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+	write_attribute(path, bos[1]);
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
+	/* the half of a hub whose other half is in the port of USB 3 */
+	write_attribute("sys/devices/pci0000:00/0000:00:1d.7/usb2/2-0:1.0/usb2-port2/device/speed",
+			"5000\n");
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+}
+
 static void an_nvme_disk_with_half_of_its_lanes_is_found(void **state)
 {
 	const struct trial_environment *nvme =
@@ -224,6 +249,18 @@ static void an_nvme_disk_with_half_of_its_lanes_is_found(void **state)
 	assert_near(nvme->capable_bps, 8e9 * 4 * 128 / 130);
 	assert_true(node_called(nvme, "0000:00:1c.0")->link_bps == -1); /* it has eight lanes for others */
 	assert_true(has_note(nvme, "mount option discard"));
+}
+
+static void an_nvme_disk_of_a_subsystem_leads_to_its_controller(void **state)
+{
+	struct temperature temperature;
+
+	(void)state;
+	look("/x", "/dev/nvme1n1", makedev(259, 1), 0);
+	assert_path(&environment, "nvme1n1 nvme0 0000:02:00.0 0000:00:1c.0 pci0000:00");
+	assert_string_equal(environment.transport, "nvme");
+	temperature_find(&temperature, &sysfs, makedev(259, 1));
+	assert_near(temperature_read(&temperature, &sysfs), 52.85);
 }
 
 static void a_virtual_disk_has_no_link(void **state)
@@ -302,6 +339,21 @@ static void an_encrypted_partition_is_its_disk_and_says_so(void **state)
 	assert_path(&environment, "dm-0 sda ata1 0000:00:1f.2 pci0000:00");
 	assert_true(has_note(&environment, "secret is encrypted"));
 	assert_true(has_note(&environment, "mount option compress"));
+}
+
+static void a_file_system_on_several_devices_says_so(void **state)
+{
+	struct target target;
+
+	(void)state;
+	write_attribute("sys/fs/btrfs/0123-abcd/devices/sdc/size", "1\n");
+	made_sysroot_target(&target, "/media/crypt", "/dev/sdc", makedev(8, 32), makedev(0, 99));
+	snprintf(target.fs_uuid, sizeof(target.fs_uuid), "0123-abcd");
+	environment_look(&sysfs, &target, &environment);
+	assert_false(has_note(&environment, "devices ("));
+	write_attribute("sys/fs/btrfs/0123-abcd/devices/sdi/size", "1\n");
+	environment_look(&sysfs, &target, &environment);
+	assert_true(has_note(&environment, "lies on 2 devices (sdc, sdi)"));
 }
 
 static void a_loop_device_leads_to_the_disk_of_its_file(void **state)
@@ -475,12 +527,15 @@ int main(void)
 		TEST(what_a_sata_disk_could_do_is_not_guessed),
 		TEST(a_usb_disk_behind_a_hub_shows_hub_speed_and_autosuspend),
 		TEST(a_usb_3_disk_that_came_up_as_usb_2_is_found),
+		TEST(a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it),
 		TEST(an_nvme_disk_with_half_of_its_lanes_is_found),
+		TEST(an_nvme_disk_of_a_subsystem_leads_to_its_controller),
 		TEST(a_virtual_disk_has_no_link),
 		TEST(a_sas_port_adds_its_phys),
 		TEST(a_raid5_has_what_its_members_have_in_common),
 		TEST(a_stripe_adds_its_members_and_names_the_slow_one),
 		TEST(an_encrypted_partition_is_its_disk_and_says_so),
+		TEST(a_file_system_on_several_devices_says_so),
 		TEST(a_loop_device_leads_to_the_disk_of_its_file),
 		TEST(file_systems_without_a_disk_are_noted),
 		TEST(the_lowest_node_that_disks_share_is_named),
