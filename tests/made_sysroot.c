@@ -282,13 +282,16 @@ static int make_parents(char *path, size_t root_len)
 int made_sysroot_write(const char *root, const char *path, const char *text)
 {
 	char file[PATH_MAX];
-	int ret, fd;
+	int ret = 0, fd = -1;
 
 	snprintf(file, sizeof(file), "%s/%s", root, path);
-	ret = make_parents(file, strlen(root));
+	for (int i = 0; i < 2 && fd < 0 && ret == 0; i++) { /* mostly its directory is there */
+		fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0 && errno == ENOENT)
+			ret = make_parents(file, strlen(root));
+	}
 	if (ret < 0)
 		return ret;
-	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, text, strlen(text));
