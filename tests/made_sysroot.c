@@ -29,6 +29,7 @@
 #define SDC HUB "/1-1.3/1-1.3:1.0/" SCSI("5") "/block/sdc"
 #define SDH EHCI "/usb1/1-2/1-2:1.0/" SCSI("7") "/block/sdh"
 #define NVME PORT "/0000:02:00.0/nvme/nvme0"
+#define SUBSYSTEM "sys/devices/virtual/nvme-subsystem/nvme-subsys0"
 #define SDF BRIDGE "/0000:01:03.0/fw1/fw1.0/" SCSI("6") "/block/sdf"
 #define SDI HBA "/host8/port-8:0/end_device-8:0/target8:0:0/8:0:0:0/block/sdi"
 
@@ -142,6 +143,7 @@ static const struct entry files[] = {
 	{ NVME "/hwmon0/temp1_input", "52850\n" },
 	{ NVME "/hwmon0/temp1_crit", "84850\n" },
 	{ NVME "/nvme0n1/dev", "259:0\n" },
+	{ SUBSYSTEM "/nvme1n1/dev", "259:1\n" },
 	{ NVME "/nvme0n1/queue/nr_requests", "1023\n" },
 	{ NVME "/nvme0n1/queue/scheduler", "[none] mq-deadline\n" },
 	/* FireWire */
@@ -235,6 +237,7 @@ static const struct entry links[] = {
 	{ SDB "/device", HUB "/1-1.2/1-1.2:1.0/" SCSI("4") },
 	{ SDI "/device", HBA "/host8/port-8:0/end_device-8:0/target8:0:0/8:0:0:0" },
 	{ NVME "/nvme0n1/device", NVME },
+	{ SUBSYSTEM "/nvme0", NVME },
 	{ VDA "/device", PCI "0000:00:02.0/virtio1" },
 	{ SDA "/sda2/holders/dm-0", VIRTUAL "dm-0" },
 	{ VIRTUAL "dm-0/slaves/sda2", SDA "/sda2" },
@@ -259,6 +262,7 @@ static const struct entry blocks[] = {
 	{ SDF, "8:80" },
 	{ SDI, "8:128" },
 	{ NVME "/nvme0n1", "259:0" },
+	{ SUBSYSTEM "/nvme1n1", "259:1" },
 	{ VIRTUAL "md0", "9:0" },
 	{ VIRTUAL "dm-0", "253:0" },
 	{ VIRTUAL "loop0", "7:0" },
@@ -278,13 +282,16 @@ static int make_parents(char *path, size_t root_len)
 int made_sysroot_write(const char *root, const char *path, const char *text)
 {
 	char file[PATH_MAX];
-	int ret, fd;
+	int ret = 0, fd = -1;
 
 	snprintf(file, sizeof(file), "%s/%s", root, path);
-	ret = make_parents(file, strlen(root));
+	for (int i = 0; i < 2 && fd < 0 && ret == 0; i++) { /* mostly its directory is there */
+		fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0 && errno == ENOENT)
+			ret = make_parents(file, strlen(root));
+	}
 	if (ret < 0)
 		return ret;
-	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, text, strlen(text));

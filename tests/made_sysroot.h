@@ -11,6 +11,7 @@
  *   sdb, sdc USB 2, in the ports 2 and 3 of a hub; sdb1 is mounted at /media/usb1 with vfat
  *   sdh      a USB 3 disk that came up as USB 2, in a socket for USB 3
  *   nvme0n1  PCIe 8 GT/s, two lanes of four
+ *   nvme1n1  another of the same controller, below its subsystem
  *   sdd, sde SATA, 6 Gbit/s: md0, a raid5, at /media/md
  *   sdf      FireWire, on the parallel PCI bus 01 beside the board MADE_BOARD, as in the machine of 2007
  *   sdi      SAS, on two phys of 12 Gbit/s; nothing is on it

@@ -19,22 +19,42 @@
 #include "tools/environment.h"
 #include "tools/temperature.h"
 
-static char root[64];
+static char shared_root[64], own_root[64];
+static const char *root; /* the tree that is read: made once, or for a test that changes it */
 static struct sysfs sysfs;
 static struct trial_environment environment;
+
+static int make_tree(char *path, size_t size)
+{
+	if (scratch_make(path, size, NULL) < 0 || made_sysroot(path) < 0)
+		return -1;
+	root = path;
+	return sysfs_init(&sysfs, root);
+}
+
+static int setup_group(void **state)
+{
+	(void)state;
+	return make_tree(shared_root, sizeof(shared_root));
+}
+
+static int teardown_group(void **state)
+{
+	(void)state;
+	return scratch_remove(shared_root);
+}
 
 static int setup(void **state)
 {
 	(void)state;
-	if (scratch_make(root, sizeof(root), NULL) < 0 || made_sysroot(root) < 0)
-		return -1;
-	return sysfs_init(&sysfs, root);
+	return make_tree(own_root, sizeof(own_root));
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	return scratch_remove(root);
+	root = shared_root;
+	return scratch_remove(own_root) || sysfs_init(&sysfs, root);
 }
 
 static const struct trial_environment *look(const char *path, const char *device, dev_t disk, dev_t fs)
@@ -208,6 +228,31 @@ static void a_usb_3_disk_that_came_up_as_usb_2_is_found(void **state)
 	assert_near(usb->capable_bps, 4e9);
 }
 
+/* Before Linux 6.10 the version alone; then what the device really can do. */
+static void a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it(void **state)
+{
+	static const char disk[] = "sys/devices/pci0000:00/0000:00:1d.7/usb1/1-2";
+	static const char *const bos[] = {
+		"\x05\x0f\x0c\x01\x01\x07\x10\x02\x06\x01\x01\x01", /* LPM only */
+		"\x05\x0f\x0f\x01\x01\x0a\x10\x03\x01\x0e\x01\x01\x0a\x20\x01"
+	};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/version", disk);
+	write_attribute(path, " 2.10\n");
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
+	snprintf(path, sizeof(path), "%s/bos_descriptors", disk);
+	write_attribute(path, bos[0]);
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+	write_attribute(path, bos[1]);
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
+	/* the half of a hub whose other half is in the port of USB 3 */
+	write_attribute("sys/devices/pci0000:00/0000:00:1d.7/usb2/2-0:1.0/usb2-port2/device/speed",
+			"5000\n");
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+}
+
 static void an_nvme_disk_with_half_of_its_lanes_is_found(void **state)
 {
 	const struct trial_environment *nvme =
@@ -224,6 +269,18 @@ static void an_nvme_disk_with_half_of_its_lanes_is_found(void **state)
 	assert_near(nvme->capable_bps, 8e9 * 4 * 128 / 130);
 	assert_true(node_called(nvme, "0000:00:1c.0")->link_bps == -1); /* it has eight lanes for others */
 	assert_true(has_note(nvme, "mount option discard"));
+}
+
+static void an_nvme_disk_of_a_subsystem_leads_to_its_controller(void **state)
+{
+	struct temperature temperature;
+
+	(void)state;
+	look("/x", "/dev/nvme1n1", makedev(259, 1), 0);
+	assert_path(&environment, "nvme1n1 nvme0 0000:02:00.0 0000:00:1c.0 pci0000:00");
+	assert_string_equal(environment.transport, "nvme");
+	temperature_find(&temperature, &sysfs, makedev(259, 1));
+	assert_near(temperature_read(&temperature, &sysfs), 52.85);
 }
 
 static void a_virtual_disk_has_no_link(void **state)
@@ -302,6 +359,21 @@ static void an_encrypted_partition_is_its_disk_and_says_so(void **state)
 	assert_path(&environment, "dm-0 sda ata1 0000:00:1f.2 pci0000:00");
 	assert_true(has_note(&environment, "secret is encrypted"));
 	assert_true(has_note(&environment, "mount option compress"));
+}
+
+static void a_file_system_on_several_devices_says_so(void **state)
+{
+	struct target target;
+
+	(void)state;
+	write_attribute("sys/fs/btrfs/0123-abcd/devices/sdc/size", "1\n");
+	made_sysroot_target(&target, "/media/crypt", "/dev/sdc", makedev(8, 32), makedev(0, 99));
+	snprintf(target.fs_uuid, sizeof(target.fs_uuid), "0123-abcd");
+	environment_look(&sysfs, &target, &environment);
+	assert_false(has_note(&environment, "devices ("));
+	write_attribute("sys/fs/btrfs/0123-abcd/devices/sdi/size", "1\n");
+	environment_look(&sysfs, &target, &environment);
+	assert_true(has_note(&environment, "lies on 2 devices (sdc, sdi)"));
 }
 
 static void a_loop_device_leads_to_the_disk_of_its_file(void **state)
@@ -463,32 +535,35 @@ static void this_machine_can_be_looked_at(void **state)
 	target_close(&target);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CHANGING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(attributes_are_read_below_the_root_and_nothing_outside_of_it),
-		TEST(a_list_of_roots_gives_the_first_that_has_a_file),
-		TEST(the_environment_variable_names_the_roots),
-		TEST(a_sata_disk_on_a_slow_link_is_described),
-		TEST(what_a_sata_disk_could_do_is_not_guessed),
-		TEST(a_usb_disk_behind_a_hub_shows_hub_speed_and_autosuspend),
-		TEST(a_usb_3_disk_that_came_up_as_usb_2_is_found),
-		TEST(an_nvme_disk_with_half_of_its_lanes_is_found),
-		TEST(a_virtual_disk_has_no_link),
-		TEST(a_sas_port_adds_its_phys),
-		TEST(a_raid5_has_what_its_members_have_in_common),
-		TEST(a_stripe_adds_its_members_and_names_the_slow_one),
-		TEST(an_encrypted_partition_is_its_disk_and_says_so),
-		TEST(a_loop_device_leads_to_the_disk_of_its_file),
-		TEST(file_systems_without_a_disk_are_noted),
-		TEST(the_lowest_node_that_disks_share_is_named),
-		TEST(firewire_and_the_board_share_a_parallel_bus),
-		TEST(temperatures_come_from_the_disks_own_sensors),
-		TEST(the_machine_tells_its_limits_as_they_work_out),
-		TEST(this_machine_can_be_looked_at),
+		CHANGING_TEST(attributes_are_read_below_the_root_and_nothing_outside_of_it),
+		cmocka_unit_test(a_list_of_roots_gives_the_first_that_has_a_file),
+		cmocka_unit_test(the_environment_variable_names_the_roots),
+		cmocka_unit_test(a_sata_disk_on_a_slow_link_is_described),
+		CHANGING_TEST(what_a_sata_disk_could_do_is_not_guessed),
+		cmocka_unit_test(a_usb_disk_behind_a_hub_shows_hub_speed_and_autosuspend),
+		cmocka_unit_test(a_usb_3_disk_that_came_up_as_usb_2_is_found),
+		CHANGING_TEST(a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it),
+		cmocka_unit_test(an_nvme_disk_with_half_of_its_lanes_is_found),
+		cmocka_unit_test(an_nvme_disk_of_a_subsystem_leads_to_its_controller),
+		cmocka_unit_test(a_virtual_disk_has_no_link),
+		cmocka_unit_test(a_sas_port_adds_its_phys),
+		cmocka_unit_test(a_raid5_has_what_its_members_have_in_common),
+		CHANGING_TEST(a_stripe_adds_its_members_and_names_the_slow_one),
+		cmocka_unit_test(an_encrypted_partition_is_its_disk_and_says_so),
+		CHANGING_TEST(a_file_system_on_several_devices_says_so),
+		cmocka_unit_test(a_loop_device_leads_to_the_disk_of_its_file),
+		cmocka_unit_test(file_systems_without_a_disk_are_noted),
+		cmocka_unit_test(the_lowest_node_that_disks_share_is_named),
+		cmocka_unit_test(firewire_and_the_board_share_a_parallel_bus),
+		cmocka_unit_test(temperatures_come_from_the_disks_own_sensors),
+		CHANGING_TEST(the_machine_tells_its_limits_as_they_work_out),
+		cmocka_unit_test(this_machine_can_be_looked_at),
 	};
 
-	return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("environment", tests, setup_group, teardown_group);
 }

@@ -70,14 +70,18 @@ bool device_node_is_at(const struct sysfs *sysfs, const char *directory, const c
 
 /* ---- USB ---- */
 
-/* What a device that runs slower says of itself, in Mbit/s: by its version, or its BOS descriptor since Linux 6.10. */
+/*
+ * What a device that runs slower could do, in Mbit/s. A USB 3 device calls itself 2.1 on a USB 2 link; what it really
+ * can do stands in its BOS descriptor, which the kernel shows since 6.10. Before, 2.1 is taken for USB 3: hardly any
+ * other device says so.
+ */
 static unsigned usb_device_mbps(const struct sysfs *sysfs, const char *directory)
 {
 	unsigned version = read_tenths(sysfs, directory, "version"), mbps;
 	unsigned char bos[256];
 	int got = sysfs_read(sysfs, directory, "bos_descriptors", bos, sizeof(bos));
 
-	mbps = version >= 30 ? 5000 : version >= 20 ? 480 : 12;
+	mbps = version >= (got < 0 ? 21 : 30) ? 5000 : version >= 20 ? 480 : 12;
 	for (int at = 5; at + 3 <= got && bos[at] >= 3; at += bos[at]) {
 		if (bos[at + 2] == 3 && mbps < 5000) /* SuperSpeed */
 			mbps = 5000;
@@ -87,7 +91,10 @@ static unsigned usb_device_mbps(const struct sysfs *sysfs, const char *directory
 	return mbps;
 }
 
-/* A USB 3 socket is two ports, on two root hubs; each is the other's peer. */
+/*
+ * A USB 3 socket is two ports, on two root hubs; each is the other's peer. When the peer is taken as well, a USB 3 hub
+ * is there, whose halves run side by side.
+ */
 static unsigned usb_port_mbps(const struct sysfs *sysfs, const char *directory)
 {
 	char path[SYSFS_PATH_LEN + 16];
@@ -97,7 +104,8 @@ static unsigned usb_port_mbps(const struct sysfs *sysfs, const char *directory)
 	if (sysfs_up(path))
 		hub = sysfs_number(sysfs, path, "speed", 0);
 	snprintf(path, sizeof(path), "%s/port/peer", directory);
-	if (sysfs_resolve(sysfs, path, path) == 0 && sysfs_up(path) && sysfs_up(path))
+	if (!sysfs_has(sysfs, path, "device") && sysfs_resolve(sysfs, path, path) == 0 &&
+	    sysfs_up(path) && sysfs_up(path))
 		peer = sysfs_number(sysfs, path, "speed", 0);
 	return (unsigned)(hub > peer ? hub : peer);
 }

@@ -76,6 +76,14 @@ static bool find_controller(const struct sysfs *sysfs, char *directory)
 	return sysfs_resolve(sysfs, path, directory) == 0;
 }
 
+bool device_path_up(const struct sysfs *sysfs, char *directory)
+{
+	if (!sysfs_up(directory))
+		return false;
+	find_controller(sysfs, directory);
+	return true;
+}
+
 static unsigned climb(const struct sysfs *sysfs, const char *directory, struct trial_node *nodes,
 		      unsigned max)
 {
@@ -83,10 +91,8 @@ static unsigned climb(const struct sysfs *sysfs, const char *directory, struct t
 	unsigned count = 0;
 
 	snprintf(path, sizeof(path), "%s", directory);
-	while (sysfs_up(path) && count < max) {
-		if (find_controller(sysfs, path) || sysfs_has(sysfs, path, ""))
-			count += device_node_look(sysfs, path, &nodes[count]);
-	}
+	while (count < max && device_path_up(sysfs, path))
+		count += device_node_look(sysfs, path, &nodes[count]);
 	return count;
 }
 

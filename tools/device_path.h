@@ -24,6 +24,13 @@
  */
 unsigned device_path_look(const struct sysfs *sysfs, const char *directory, struct trial_node *nodes);
 
+/**
+ * device_path_up() - to the directory above; from an NVMe disk of several controllers, to the first of them
+ * @directory: resolved; changed
+ * Return: false: there is no device above.
+ */
+bool device_path_up(const struct sysfs *sysfs, char *directory);
+
 /** device_path_narrowest() - the node with the slowest link, the lowest of several. Return: NULL: none is known. */
 const struct trial_node *device_path_narrowest(const struct trial_node *nodes, unsigned count);
 

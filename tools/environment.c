@@ -189,7 +189,7 @@ void environment_look(const struct sysfs *sysfs, const struct target *target,
 	}
 	if (find_disk(sysfs, target, directory))
 		look_at_disk(sysfs, directory, environment);
-	environment_add_notes(sysfs, directory, environment);
+	environment_add_notes(sysfs, target, directory, environment);
 }
 
 /* Of @node and what is above it in @first, the lowest that @other has as well. */

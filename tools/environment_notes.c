@@ -105,6 +105,39 @@ static void note_mount_options(struct trial_environment *environment)
 			     texts[i].value ? texts[i].value : "", texts[i].text);
 }
 
+struct member_list {
+	char names[TRIAL_TEXT_LEN / 2];
+	unsigned count;
+};
+
+static int visit_member(void *context, const char *name)
+{
+	struct member_list *members = context;
+	size_t used = strlen(members->names);
+
+	snprintf(members->names + used, sizeof(members->names) - used, "%s%s",
+		 members->count ? ", " : "", name);
+	members->count++;
+	return 0;
+}
+
+/* btrfs spreads itself over devices; the mount names one of them. */
+static void note_members(const struct sysfs *sysfs, const struct target *target,
+			 struct trial_environment *environment)
+{
+	struct member_list members = { .count = 0 };
+	char path[128];
+
+	if (strcmp(environment->fs, "btrfs") != 0 || !target->fs_uuid[0])
+		return;
+	snprintf(path, sizeof(path), "sys/fs/btrfs/%s/devices", target->fs_uuid);
+	sysfs_scan(sysfs, path, visit_member, &members);
+	if (members.count > 1)
+		note(environment,
+		     "the file system lies on %u devices (%s): link and disk are told of the first only",
+		     members.count, members.names);
+}
+
 /* ---- devices ---- */
 
 static void note_md(const struct sysfs *sysfs, const char *directory,
@@ -227,12 +260,13 @@ static void note_device(const struct sysfs *sysfs, const char *directory,
 	}
 }
 
-void environment_add_notes(const struct sysfs *sysfs, const char *directory,
-			   struct trial_environment *environment)
+void environment_add_notes(const struct sysfs *sysfs, const struct target *target,
+			   const char *directory, struct trial_environment *environment)
 {
 	struct block_list stack;
 
 	note_file_system(environment);
+	note_members(sysfs, target, environment);
 	note_mount_options(environment);
 	if (!directory[0])
 		return;

@@ -16,7 +16,7 @@
  *
  * The worst come first; what does not fit is left out.
  */
-void environment_add_notes(const struct sysfs *sysfs, const char *directory,
-			   struct trial_environment *environment);
+void environment_add_notes(const struct sysfs *sysfs, const struct target *target,
+			   const char *directory, struct trial_environment *environment);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "tools/block_device.h"
 #include "tools/device_node.h"
+#include "tools/device_path.h"
 
 struct sensor_search {
 	struct temperature *temperature;
@@ -67,7 +68,7 @@ static void look_above(struct temperature *temperature, const struct sysfs *sysf
 	unsigned before = temperature->count;
 
 	snprintf(path, sizeof(path), "%s", disk);
-	while (temperature->count == before && sysfs_up(path)) {
+	while (temperature->count == before && device_path_up(sysfs, path)) {
 		look_in(temperature, sysfs, path);
 		if (device_node_is_at(sysfs, path, "pci"))
 			return;
