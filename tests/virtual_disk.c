@@ -62,6 +62,8 @@ static double next_stall(const struct virtual_disk *disk, double at_s)
 	if (disk->stall_every_s > 0 && at_s >= begin_s + disk->stall_s)
 		begin_s += ceil((at_s - disk->stall_s - begin_s) / disk->stall_every_s) *
 			   disk->stall_every_s;
+	if (disk->stall_until_s > 0 && begin_s >= disk->stall_until_s)
+		return INFINITY;
 	return begin_s + disk->stall_s > at_s ? begin_s : INFINITY;
 }
 
