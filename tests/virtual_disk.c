@@ -62,6 +62,8 @@ static double next_stall(const struct virtual_disk *disk, double at_s)
 	if (disk->stall_every_s > 0 && at_s >= begin_s + disk->stall_s)
 		begin_s += ceil((at_s - disk->stall_s - begin_s) / disk->stall_every_s) *
 			   disk->stall_every_s;
+	if (disk->stall_until_s > 0 && begin_s >= disk->stall_until_s)
+		return INFINITY;
 	return begin_s + disk->stall_s > at_s ? begin_s : INFINITY;
 }
 
@@ -135,6 +137,7 @@ static struct worker *choose(struct recording *r, double whole_s)
 {
 	struct worker *best = &r->workers[0];
 
+	assert(r->worker_count > 0);
 	if (r->setup->stripe == STRIPE_ROUND)
 		return &r->workers[r->block_count % r->worker_count];
 	for (unsigned i = 1; i < r->worker_count; i++) {
@@ -306,6 +309,7 @@ void virtual_record(struct trial_run *run, const struct virtual_setup *setup, en
 	for (unsigned d = 0; d < setup->disk_count; d++)
 		if (setup->only == 0 || setup->only == d + 1)
 			add_worker(&r, d);
+	assert(r.worker_count > 0);
 	run->part_count = r.worker_count;
 	r.sample_s = fmax(setup->duration_s / SAMPLES_MOST, SAMPLE_LEAST_S);
 	r.back_capacity = 2 * (size_t)(setup->ring_bytes / setup->block_bytes) + 16;

@@ -22,6 +22,7 @@ struct virtual_disk {
 	double stall_s;       /* it stands still for so long; 0 = never */
 	double stall_at_s;    /* the first time */
 	double stall_every_s; /* again and again; 0 = once */
+	double stall_until_s; /* none begins then or later; 0 = to the end */
 	double latency_s; /* from a write's submission to its first byte; those of several overlap */
 	double bunch_s; /* writes come back at multiples of this only, as from a throttle; 0 = when they are done */
 	double zone_bytes;  /* its size, over which the rate falls evenly; 0 = it doesn't */

@@ -34,15 +34,24 @@ static double median_rate(const struct capability *capability, size_t first, siz
 	return statistics_quantile(rates, count, 0.5);
 }
 
-/* Return: the window that the first cliff behind @from begins in; count = there is none. */
+/*
+ * Return: the window that the first cliff behind @from begins in, which has something of both sides; count = there is
+ * none.
+ */
 static size_t find_fall(const struct capability *capability, size_t from, double *before_bps,
 			double *after_bps)
 {
 	for (size_t w = from + 1; w + WINDOWS_BEHIND <= capability->count; w++) {
+		size_t end = w + 1 + WINDOWS_BEHIND;
+
 		*before_bps = median_rate(capability, from, w);
 		*after_bps = median_rate(capability, w, w + WINDOWS_BEHIND);
-		if (*after_bps < FALL * *before_bps)
-			return w;
+		if (capability->windows[w].rate_bps >= FALL * *before_bps ||
+		    *after_bps >= FALL * *before_bps)
+			continue;
+		*after_bps = median_rate(capability, w + 1,
+					 end < capability->count ? end : capability->count);
+		return w;
 	}
 	return capability->count;
 }

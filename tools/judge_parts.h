@@ -5,6 +5,7 @@
  *   judge_evidence.c   what the traces and series say, disk by disk and together
  *   judge_predict.c    the ring: what it needs, at this rate and at others; the trend of its level
  *   judge_rules.c      the reasons
+ *   judge_rules_disks.c   those that lie in the disks themselves and in what they hang on
  *   judge_text.c       numbers as people read them; the headline
  *
  * Threads: one.
@@ -88,6 +89,35 @@ double predict_space_bytes(const struct evidence *evidence, double rate_bps, dou
 
 /** rules_apply() - every reason there is; sets the result. eta and shared_node are set here, too */
 void rules_apply(const struct evidence *evidence, struct judgement *judgement);
+
+struct reason_numbers {
+	double value, limit;
+	const char *unit;
+};
+
+/**
+ * reason_add() - a reason whose text and advice are for the caller to write: SAY(), ADVISE()
+ *
+ * When there are too many, the last one is overwritten; the result is by all of them.
+ */
+struct judgement_reason *reason_add(struct judgement *judgement, const char *code,
+				    enum verdict weight, int disk, struct reason_numbers numbers);
+
+#define SAY(reason, ...) text_append((reason)->text, sizeof((reason)->text), __VA_ARGS__)
+#define ADVISE(reason, ...) text_append((reason)->advice, sizeof((reason)->advice), __VA_ARGS__)
+
+/** reason_path() - of a disk's target */
+const char *reason_path(const struct evidence *evidence, int disk);
+
+/* judge_rules_disks.c */
+
+/** rule_...() - each adds its reason, if there is one */
+void rule_cliffs(const struct evidence *evidence, struct judgement *judgement);
+void rule_not_steady(const struct evidence *evidence, struct judgement *judgement);
+void rule_untested_zones(const struct evidence *evidence, struct judgement *judgement);
+void rule_shared_bus(const struct evidence *evidence, struct judgement *judgement);
+void rule_link_slow(const struct evidence *evidence, struct judgement *judgement);
+void rule_cached(const struct evidence *evidence, struct judgement *judgement);
 
 /* judge_text.c */
 

@@ -156,7 +156,7 @@ static bool rises_throughout(const struct span *span, double least_bytes)
 static int find_trend(const struct evidence *evidence, struct judgement *judgement)
 {
 	const struct trial_run *run = evidence->paced;
-	struct span span;
+	struct span span = { 0 };
 	double slope;
 
 	judgement->full_in_s = INFINITY;

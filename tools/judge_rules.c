@@ -6,32 +6,20 @@
 #include <string.h>
 
 #include "drivers/units.h"
-#include "tools/cliffs.h"
 
-#define TAIL_LIMIT_S \
-	2 /* one sync of metadata and the last blocks may take this, however short the run */
+#define TAIL_LIMIT_S 2 /* one sync may take this, however short the run */
 #define TAIL_RATE_LEAST 0.999
 #define TEST_LEAST_S 60
 #define FOREIGN_MOST 0.02
 #define PRESSURE_MOST 0.05
-#define LINK_TOLERANCE 1.02
-#define ETA_LEAST 0.9
 #define SPREAD_MOST 2
 #define SPREAD_RING_SHARE 8 /* what stays below an eighth of the ring may differ as it likes */
-#define SPREAD_WINDOWS 0.2
-#define EXCURSION_WINDOWS 0.1
-#define LARGE_STALL 0.5 /* of the worst */
+#define LARGE_STALL 0.5     /* of the worst */
 #define BUFFERED_MEMORIES 2
 #define ROLLOVER_RING_SHARE 1.5
 
-struct numbers {
-	double value, limit;
-	const char *unit;
-};
-
-/* Its text and advice are for the caller to write. When there are too many, the last one is overwritten. */
-static struct judgement_reason *add(struct judgement *judgement, const char *code,
-				    enum verdict weight, int disk, struct numbers numbers)
+struct judgement_reason *reason_add(struct judgement *judgement, const char *code,
+				    enum verdict weight, int disk, struct reason_numbers numbers)
 {
 	struct judgement_reason *reason;
 
@@ -50,15 +38,12 @@ static struct judgement_reason *add(struct judgement *judgement, const char *cod
 	return reason;
 }
 
-#define SAY(reason, ...) text_append((reason)->text, sizeof((reason)->text), __VA_ARGS__)
-#define ADVISE(reason, ...) text_append((reason)->advice, sizeof((reason)->advice), __VA_ARGS__)
-
 static double seconds(int64_t ns)
 {
 	return (double)ns / (double)UNITS_NS_PER_S;
 }
 
-static const char *path_of(const struct evidence *evidence, int disk)
+const char *reason_path(const struct evidence *evidence, int disk)
 {
 	return evidence->trial->disks[disk].target.path;
 }
@@ -74,7 +59,8 @@ static void overflow(const struct evidence *evidence, struct judgement *judgemen
 
 	if (bytes == 0 && run->overflow_count == 0)
 		return;
-	reason = add(judgement, "OVERFLOW", VERDICT_FAIL, -1, (struct numbers){ bytes, 0, "bytes" });
+	reason = reason_add(judgement, "OVERFLOW", VERDICT_FAIL, -1,
+			    (struct reason_numbers){ bytes, 0, "bytes" });
 	SAY(reason, "The recording lost %s", text_size(lost, bytes));
 	if (run->first_overflow_ns >= 0 && run->overflow_count)
 		SAY(reason, ", the first after %s", text_time(when, seconds(run->first_overflow_ns)));
@@ -91,9 +77,9 @@ static void io_error_of(const struct trial_run *run, const struct evidence *evid
 
 		if (part->state == DISK_OK && !part->error[0])
 			continue;
-		reason = add(judgement, "IO_ERROR", VERDICT_FAIL, (int)part->disk,
-			     (struct numbers){ 1, 0, "" });
-		SAY(reason, "%.150s: %.300s.", path_of(evidence, (int)part->disk),
+		reason = reason_add(judgement, "IO_ERROR", VERDICT_FAIL, (int)part->disk,
+				    (struct reason_numbers){ 1, 0, "" });
+		SAY(reason, "%.150s: %.300s.", reason_path(evidence, (int)part->disk),
 		    part->error[0] ? part->error : session_disk_state_name(part->state));
 		ADVISE(reason, "look at the kernel's log, at cable and power supply, then try again");
 	}
@@ -123,10 +109,10 @@ static void verify(const struct evidence *evidence, struct judgement *judgement)
 
 		if (!back->was_run || back->wrong_bytes == 0)
 			continue;
-		reason = add(judgement, "VERIFY", VERDICT_FAIL, (int)d,
-			     (struct numbers){ (double)back->wrong_bytes, 0, "bytes" });
+		reason = reason_add(judgement, "VERIFY", VERDICT_FAIL, (int)d,
+				    (struct reason_numbers){ (double)back->wrong_bytes, 0, "bytes" });
 		SAY(reason, "%.150s: %llu bytes are not what was written. %.250s",
-		    path_of(evidence, (int)d), (unsigned long long)back->wrong_bytes, back->text);
+		    reason_path(evidence, (int)d), (unsigned long long)back->wrong_bytes, back->text);
 		ADVISE(reason, "do not use this disk");
 	}
 }
@@ -149,8 +135,8 @@ static void lazy_tail(const struct evidence *evidence, struct judgement *judgeme
 		return;
 	rate_bps = 8 * (double)(run->stream_bytes - run->overflow_bytes) / (length_s + tail_s);
 	weight = rate_bps < limit_bps ? VERDICT_FAIL : VERDICT_MARGINAL;
-	reason = add(judgement, "LAZY_TAIL", weight, -1,
-		     (struct numbers){ rate_bps, limit_bps, "bit/s" });
+	reason = reason_add(judgement, "LAZY_TAIL", weight, -1,
+			    (struct reason_numbers){ rate_bps, limit_bps, "bit/s" });
 	SAY(reason,
 	    "When all was written, it took %s more until it was on the disks: with that they carried %s.",
 	    text_time(tail, tail_s), text_rate(rate, rate_bps));
@@ -170,9 +156,10 @@ static void rho(const struct evidence *evidence, struct judgement *judgement)
 
 	if (judgement->rho <= evidence->rho_pass)
 		return;
-	reason = add(judgement, "RHO", has_failed ? VERDICT_FAIL : VERDICT_MARGINAL, -1,
-		     (struct numbers){ judgement->rho,
-				       has_failed ? evidence->rho_fail : evidence->rho_pass, "" });
+	reason = reason_add(
+		judgement, "RHO", has_failed ? VERDICT_FAIL : VERDICT_MARGINAL, -1,
+		(struct reason_numbers){ judgement->rho,
+					 has_failed ? evidence->rho_fail : evidence->rho_pass, "" });
 	SAY(reason, "At %s the disks, which do %s in their worse times",
 	    text_rate(rate, evidence->rate_bps), text_rate(low, evidence->low_bps));
 	if (evidence->stall_share >= 0.005)
@@ -190,8 +177,8 @@ static void deficit(const struct evidence *evidence, struct judgement *judgement
 
 	if (!isfinite(judgement->full_in_s))
 		return;
-	reason = add(judgement, "DEFICIT", is_in_time ? VERDICT_FAIL : VERDICT_MARGINAL, -1,
-		     (struct numbers){ judgement->full_in_s, evidence->horizon_s, "s" });
+	reason = reason_add(judgement, "DEFICIT", is_in_time ? VERDICT_FAIL : VERDICT_MARGINAL, -1,
+			    (struct reason_numbers){ judgement->full_in_s, evidence->horizon_s, "s" });
 	SAY(reason, "The ring fills at %s, so it overflows %s after the start.",
 	    text_rate(slope, judgement->slope_bps), text_time(full, judgement->full_in_s));
 	ADVISE(reason, "no ring helps for long: stay below %s, or use faster disks",
@@ -207,9 +194,10 @@ static void ring(const struct evidence *evidence, struct judgement *judgement)
 
 	if (needed <= evidence->ring_bytes)
 		return;
-	reason = add(judgement, "RING", VERDICT_FAIL, -1,
-		     (struct numbers){ judgement->q_bytes,
-				       evidence->ring_bytes / JUDGE_RING_FACTOR_LEAST, "bytes" });
+	reason = reason_add(judgement, "RING", VERDICT_FAIL, -1,
+			    (struct reason_numbers){ judgement->q_bytes,
+						     evidence->ring_bytes / JUDGE_RING_FACTOR_LEAST,
+						     "bytes" });
 	SAY(reason, "The ring held up to %s of its %s, and should have half as much again to spare.",
 	    text_size(held, judgement->q_bytes), text_size(size, evidence->ring_bytes));
 	if (isfinite(judgement->ring_needed_bytes))
@@ -230,8 +218,9 @@ static void q95(const struct evidence *evidence, struct judgement *judgement)
 	text_time(horizon, evidence->horizon_s);
 	text_time(good, judgement->h_max_s);
 	if (can_test) {
-		reason = add(judgement, "SHORT_TEST", VERDICT_MARGINAL, -1,
-			     (struct numbers){ evidence->tested_s, judgement->test_needed_s, "s" });
+		reason = reason_add(judgement, "SHORT_TEST", VERDICT_MARGINAL, -1,
+				    (struct reason_numbers){ evidence->tested_s,
+							     judgement->test_needed_s, "s" });
 		SAY(reason,
 		    "A test of %s with this ring is evidence for %s, not for %s; nothing is wrong with the disk.",
 		    text_time(tested, evidence->tested_s), good, horizon);
@@ -239,8 +228,9 @@ static void q95(const struct evidence *evidence, struct judgement *judgement)
 		       text_time(test, ceil(judgement->test_needed_s / 60) * 60), need);
 		return;
 	}
-	reason = add(judgement, "Q95", VERDICT_MARGINAL, -1,
-		     (struct numbers){ judgement->q95_bytes, evidence->ring_bytes, "bytes" });
+	reason = reason_add(
+		judgement, "Q95", VERDICT_MARGINAL, -1,
+		(struct reason_numbers){ judgement->q95_bytes, evidence->ring_bytes, "bytes" });
 	SAY(reason, "In %s the ring may have to hold %s; the one there is good for %s.", horizon,
 	    need, good);
 	ADVISE(reason, "use a ring of %s", need);
@@ -254,8 +244,8 @@ static void space(const struct evidence *evidence, struct judgement *judgement)
 
 	if (free_bytes < 0 || needed <= free_bytes)
 		return;
-	reason = add(judgement, "SPACE", VERDICT_FAIL, -1,
-		     (struct numbers){ needed, free_bytes, "bytes" });
+	reason = reason_add(judgement, "SPACE", VERDICT_FAIL, -1,
+			    (struct reason_numbers){ needed, free_bytes, "bytes" });
 	SAY(reason, "The recording takes %s, and %s are free.", text_size(need, needed),
 	    text_size(has, free_bytes));
 	ADVISE(reason, "make room, or record for no longer than %s",
@@ -285,234 +275,12 @@ static void recovery(const struct evidence *evidence, struct judgement *judgemen
 	recovery_s = judgement->stalls.worst_s * used / (1 - used);
 	if (recovery_s <= interval_s)
 		return;
-	reason = add(judgement, "RECOVERY", VERDICT_MARGINAL, -1,
-		     (struct numbers){ recovery_s, interval_s, "s" });
+	reason = reason_add(judgement, "RECOVERY", VERDICT_MARGINAL, -1,
+			    (struct reason_numbers){ recovery_s, interval_s, "s" });
 	SAY(reason,
 	    "After its worst stall the ring needs %s to be empty again, and such stalls come every %s.",
 	    text_time(takes, recovery_s), text_time(every, interval_s));
 	ADVISE(reason, "use faster disks or more of them");
-}
-
-/* ---- disks that change ---- */
-
-static const char *cliff_text(const struct judgement_cliff *cliff)
-{
-	if (strcmp(cliff->code, "THERMAL") == 0)
-		return "hot";
-	if (strcmp(cliff->code, "ZONE") == 0)
-		return "on its way inwards";
-	if (strcmp(cliff->code, "SMR_GC") == 0)
-		return "tidying up, as shingled disks do";
-	return cliff->has_recovered ? "for a while" : "its fast cache full";
-}
-
-static const char *cliff_advice(const struct judgement_cliff *cliff)
-{
-	if (strcmp(cliff->code, "THERMAL") == 0)
-		return "cool the disk, and test as long as you will record";
-	if (strcmp(cliff->code, "ZONE") == 0)
-		return "judge the disk by its innermost part: --whole-disk";
-	if (cliff->has_recovered)
-		return "find out what else used the disk then, and test again";
-	return "use a disk that holds its rate, or record less at a time";
-}
-
-/* Another fall as deep would still leave enough: told, but no reason to doubt. */
-static enum verdict cliff_weight(const struct evidence *evidence,
-				 const struct judgement_cliff *cliff, double share_bps)
-{
-	double next_bps = cliff->after_bps * cliff->after_bps / fmax(cliff->before_bps, 1);
-
-	if (share_bps > evidence->rho_fail * cliff->after_bps && !cliff->has_recovered)
-		return VERDICT_FAIL;
-	return share_bps <= evidence->rho_pass * next_bps ? VERDICT_PASS : VERDICT_MARGINAL;
-}
-
-static void cliffs(const struct evidence *evidence, struct judgement *judgement)
-{
-	double share_bps = evidence->rate_bps / fmax(evidence->disk_count, 1);
-
-	for (unsigned i = 0; i < judgement->cliff_count; i++) {
-		const struct judgement_cliff *cliff = &judgement->cliffs[i];
-		char when[JUDGE_TEXT_LEN], bytes[JUDGE_TEXT_LEN], before[JUDGE_TEXT_LEN],
-			after[JUDGE_TEXT_LEN];
-		struct judgement_reason *reason;
-
-		/* the recording ends before it comes so far */
-		if (cliff->at_bytes > share_bps / 8 * evidence->horizon_s)
-			continue;
-		reason = add(judgement, cliff->code, cliff_weight(evidence, cliff, share_bps),
-			     cliff->disk, (struct numbers){ cliff->after_bps, share_bps, "bit/s" });
-		if (strcmp(cliff->code, "ZONE") == 0)
-			SAY(reason, "%.150s fell evenly from %s to %s, %s.",
-			    path_of(evidence, cliff->disk), text_rate(before, cliff->before_bps),
-			    text_rate(after, cliff->after_bps), cliff_text(cliff));
-		else
-			SAY(reason, "%.150s fell from %s to %s at %s, after %s, %s.",
-			    path_of(evidence, cliff->disk), text_rate(before, cliff->before_bps),
-			    text_rate(after, cliff->after_bps), text_time(when, cliff->at_s),
-			    text_size(bytes, cliff->at_bytes), cliff_text(cliff));
-		ADVISE(reason, "%s", cliff_advice(cliff));
-	}
-}
-
-/* As long as one more such swing would still be enough, it does not matter. */
-static bool is_unsteady(const struct evidence *evidence, const struct capability *capability,
-			struct cliff_steadiness *steadiness)
-{
-	return cliffs_steadiness(capability, steadiness) &&
-	       (steadiness->spread > SPREAD_WINDOWS || steadiness->excursion > EXCURSION_WINDOWS) &&
-	       evidence->rate_bps > evidence->rho_pass * steadiness->next_bps;
-}
-
-static void not_steady(const struct evidence *evidence, struct judgement *judgement)
-{
-	struct cliff_steadiness steadiness;
-	char least[JUDGE_TEXT_LEN];
-	struct judgement_reason *reason;
-
-	if (!is_unsteady(evidence, &evidence->at_rate.all, &steadiness) &&
-	    !is_unsteady(evidence, &evidence->full.all, &steadiness))
-		return;
-	reason = add(judgement, "NOT_STEADY", VERDICT_MARGINAL, -1,
-		     (struct numbers){ steadiness.spread, SPREAD_WINDOWS, "" });
-	SAY(reason, "The rate was not steady at the end: it differed by %.0f %% and came down to %s.",
-	    steadiness.spread * 100, text_rate(least, steadiness.least_bps));
-	ADVISE(reason, "test longer, until it settles");
-}
-
-static void untested_zones(const struct evidence *evidence, struct judgement *judgement)
-{
-	double slowest = 1, used;
-	int disk = -1;
-	struct judgement_reason *reason;
-
-	if (evidence->trial->asked.length == TRIAL_WHOLE_DISK)
-		return;
-	for (unsigned d = 0; d < evidence->disk_count; d++) {
-		double ratio = evidence->trial->disks[d].read.inner_ratio;
-
-		if (evidence->trial->disks[d].read.was_run && ratio > 0 && ratio < slowest) {
-			slowest = ratio;
-			disk = (int)d;
-		}
-	}
-	used = predict_rho(evidence, evidence->rate_bps / slowest);
-	if (disk < 0 || used <= evidence->rho_pass || judgement->rho > evidence->rho_pass)
-		return;
-	reason = add(judgement, "UNTESTED_ZONES", VERDICT_MARGINAL, disk,
-		     (struct numbers){ used, evidence->rho_pass, "" });
-	SAY(reason,
-	    "%.150s reads at %.0f %% of its best rate at its slowest place: there the disks would have to work %.0f %% of the time.",
-	    path_of(evidence, disk), slowest * 100, used * 100);
-	ADVISE(reason, "do not fill the disk, or test it with --whole-disk");
-}
-
-/* ---- buses and links ---- */
-
-static double full_rate(const struct trial_run *run)
-{
-	return run->was_run && run->written_ns > 0 ?
-		       8 * (double)run->written_bytes / seconds(run->written_ns) :
-		       0;
-}
-
-static bool is_on_path(const struct trial_environment *environment, const char *name)
-{
-	for (unsigned i = 0; i < environment->path_count; i++)
-		if (strcmp(environment->path[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/* The first device on the first disk's way up that all others pass as well. */
-static void find_shared_node(const struct evidence *evidence, struct judgement *judgement)
-{
-	const struct trial_disk *disks = evidence->trial->disks;
-
-	for (unsigned i = 0; i < disks[0].environment.path_count; i++) {
-		const char *name = disks[0].environment.path[i].name;
-		bool is_shared = true;
-
-		for (unsigned d = 1; d < evidence->disk_count && is_shared; d++)
-			is_shared = is_on_path(&disks[d].environment, name);
-		if (is_shared) {
-			snprintf(judgement->shared_node, sizeof(judgement->shared_node), "%s", name);
-			return;
-		}
-	}
-}
-
-static void shared_bus(const struct evidence *evidence, struct judgement *judgement)
-{
-	const struct trial *trial = evidence->trial;
-	char together[JUDGE_TEXT_LEN], apart[JUDGE_TEXT_LEN];
-	struct judgement_reason *reason;
-	double sum = 0;
-
-	if (evidence->disk_count < 2)
-		return;
-	find_shared_node(evidence, judgement);
-	for (unsigned d = 0; d < evidence->disk_count; d++) {
-		double rate_bps = full_rate(trial->disks[d].alone.was_run ? &trial->disks[d].alone :
-									    &trial->disks[d].full);
-
-		if (rate_bps <= 0)
-			return;
-		sum += rate_bps;
-	}
-	if (full_rate(&trial->together) <= 0)
-		return;
-	judgement->eta = full_rate(&trial->together) / sum;
-	if (judgement->eta >= ETA_LEAST)
-		return;
-	reason = add(judgement, "SHARED_BUS", VERDICT_MARGINAL, -1,
-		     (struct numbers){ judgement->eta, ETA_LEAST, "" });
-	SAY(reason, "Together the disks do %s, alone %s in sum: they share a bottleneck",
-	    text_rate(together, full_rate(&trial->together)), text_rate(apart, sum));
-	if (judgement->shared_node[0])
-		SAY(reason, ", and the lowest thing all of them hang on is %s", judgement->shared_node);
-	SAY(reason, ".");
-	ADVISE(reason, "move one of them to another port, hub or controller");
-}
-
-static void link_slow(const struct evidence *evidence, struct judgement *judgement)
-{
-	for (unsigned d = 0; d < evidence->disk_count; d++) {
-		const struct trial_environment *at = &evidence->trial->disks[d].environment;
-		char has[JUDGE_TEXT_LEN], could[JUDGE_TEXT_LEN];
-		struct judgement_reason *reason;
-
-		if (at->link_bps <= 0 || at->capable_bps <= at->link_bps * LINK_TOLERANCE)
-			continue;
-		reason = add(judgement, "LINK_SLOW", VERDICT_MARGINAL, (int)d,
-			     (struct numbers){ at->link_bps, at->capable_bps, "bit/s" });
-		SAY(reason, "%.150s: %s runs at %s and could do %s.", path_of(evidence, (int)d),
-		    at->link_node[0] ? at->link_node : "the link", text_rate(has, at->link_bps),
-		    text_rate(could, at->capable_bps));
-		ADVISE(reason, "try another cable or port");
-	}
-}
-
-/* Faster than the link: something between took the bytes and not the disk. */
-static void cached(const struct evidence *evidence, struct judgement *judgement)
-{
-	for (unsigned d = 0; d < evidence->disk_count; d++) {
-		double link_bps = evidence->trial->disks[d].environment.link_bps,
-		       rate_bps = fmax(evidence->at_rate.disks[d].median_bps,
-				       evidence->full.disks[d].median_bps);
-		char has[JUDGE_TEXT_LEN], could[JUDGE_TEXT_LEN];
-		struct judgement_reason *reason;
-
-		if (link_bps <= 0 || rate_bps <= link_bps * LINK_TOLERANCE)
-			continue;
-		reason = add(judgement, "CACHED", VERDICT_INCONCLUSIVE, (int)d,
-			     (struct numbers){ rate_bps, link_bps, "bit/s" });
-		SAY(reason,
-		    "%.150s seems to do %s over a link of %s: a cache was measured, not the disk.",
-		    path_of(evidence, (int)d), text_rate(has, rate_bps), text_rate(could, link_bps));
-		ADVISE(reason, "use --io direct, on the machine the disk belongs to");
-	}
 }
 
 /* ---- how good the evidence is ---- */
@@ -523,7 +291,8 @@ static void interrupted(const struct evidence *evidence, struct judgement *judge
 
 	if (!evidence->trial->is_interrupted && !evidence->paced->is_interrupted)
 		return;
-	reason = add(judgement, "INTERRUPTED", VERDICT_INCONCLUSIVE, -1, (struct numbers){ 1, 0, "" });
+	reason = reason_add(judgement, "INTERRUPTED", VERDICT_INCONCLUSIVE, -1,
+			    (struct reason_numbers){ 1, 0, "" });
 	SAY(reason, "The test was interrupted.");
 	ADVISE(reason, "let it run to its end");
 }
@@ -537,8 +306,8 @@ static void short_test(const struct evidence *evidence, struct judgement *judgem
 
 	if (evidence->tested_s >= least_s * TAIL_RATE_LEAST)
 		return;
-	reason = add(judgement, "SHORT_TEST", VERDICT_INCONCLUSIVE, -1,
-		     (struct numbers){ evidence->tested_s, least_s, "s" });
+	reason = reason_add(judgement, "SHORT_TEST", VERDICT_INCONCLUSIVE, -1,
+			    (struct reason_numbers){ evidence->tested_s, least_s, "s" });
 	SAY(reason, "%s of recording tell nothing.", text_time(tested, evidence->tested_s));
 	ADVISE(reason, "test for %s at least", text_time(least, least_s));
 }
@@ -556,14 +325,14 @@ static void foreign_io(const struct evidence *evidence, struct judgement *judgem
 
 		if (share <= limit)
 			continue;
-		reason = add(judgement, "FOREIGN_IO", VERDICT_INCONCLUSIVE, (int)part->disk,
-			     (struct numbers){ share, limit, "" });
+		reason = reason_add(judgement, "FOREIGN_IO", VERDICT_INCONCLUSIVE, (int)part->disk,
+				    (struct reason_numbers){ share, limit, "" });
 		if (is_known)
 			SAY(reason, "%.150s: %.1f %% of the sectors were somebody else's.",
-			    path_of(evidence, (int)part->disk), share * 100);
+			    reason_path(evidence, (int)part->disk), share * 100);
 		else
 			SAY(reason, "%.150s: for %.1f %% of the time all that ran waited for disks.",
-			    path_of(evidence, (int)part->disk), share * 100);
+			    reason_path(evidence, (int)part->disk), share * 100);
 		ADVISE(reason, "stop what else uses the disk, and test again");
 	}
 }
@@ -577,8 +346,8 @@ static void buffered_short(const struct evidence *evidence, struct judgement *ju
 
 	if (strcmp(evidence->paced->io, "buffered") != 0 || bytes >= limit)
 		return;
-	reason = add(judgement, "BUFFERED_SHORT", VERDICT_INCONCLUSIVE, -1,
-		     (struct numbers){ bytes, limit, "bytes" });
+	reason = reason_add(judgement, "BUFFERED_SHORT", VERDICT_INCONCLUSIVE, -1,
+			    (struct reason_numbers){ bytes, limit, "bytes" });
 	SAY(reason,
 	    "%s were written through a page cache that can hold most of it; twice the memory, %s, would be a test.",
 	    text_size(has, bytes), text_size(need, limit));
@@ -600,8 +369,8 @@ static void spread(const struct evidence *evidence, struct judgement *judgement)
 	}
 	if (most <= SPREAD_MOST * least || most * SPREAD_RING_SHARE <= evidence->ring_bytes)
 		return;
-	reason = add(judgement, "SPREAD", VERDICT_MARGINAL, -1,
-		     (struct numbers){ most / fmax(least, 1), SPREAD_MOST, "" });
+	reason = reason_add(judgement, "SPREAD", VERDICT_MARGINAL, -1,
+			    (struct reason_numbers){ most / fmax(least, 1), SPREAD_MOST, "" });
 	SAY(reason, "The same run filled the ring with %s once and with %s another time.",
 	    text_size(low, least), text_size(high, most));
 	ADVISE(reason, "test longer, and find out what differs");
@@ -621,11 +390,12 @@ static void rollover(const struct evidence *evidence, struct judgement *judgemen
 
 		if (!roll->was_run || takes_s <= holds_s)
 			continue;
-		reason = add(judgement, "ROLLOVER", VERDICT_MARGINAL, (int)d,
-			     (struct numbers){ takes_s, holds_s, "s" });
+		reason = reason_add(judgement, "ROLLOVER", VERDICT_MARGINAL, (int)d,
+				    (struct reason_numbers){ takes_s, holds_s, "s" });
 		SAY(reason,
 		    "%.150s: the end of one file and the beginning of the next took up to %s; two thirds of the ring hold %s.",
-		    path_of(evidence, (int)d), text_time(takes, takes_s), text_time(holds, holds_s));
+		    reason_path(evidence, (int)d), text_time(takes, takes_s),
+		    text_time(holds, holds_s));
 		ADVISE(reason, "use larger files or a larger ring");
 	}
 }
@@ -643,8 +413,8 @@ static void source(const struct evidence *evidence, struct judgement *judgement)
 
 	if (lost_in(run) == 0)
 		return;
-	reason = add(judgement, "SOURCE", VERDICT_FAIL, -1,
-		     (struct numbers){ lost_in(run), 0, "bytes" });
+	reason = reason_add(judgement, "SOURCE", VERDICT_FAIL, -1,
+			    (struct reason_numbers){ lost_in(run), 0, "bytes" });
 	SAY(reason, "With the real source %.100s running %s were lost%s.", run->source,
 	    text_size(lost, lost_in(run)),
 	    lost_in(evidence->paced) == 0 ? ", and none with the simulator" : "");
@@ -659,8 +429,8 @@ static void interference(const struct evidence *evidence, struct judgement *judg
 
 	if (lost_in(run) == 0)
 		return;
-	reason = add(judgement, "INTERFERENCE", VERDICT_MARGINAL, -1,
-		     (struct numbers){ lost_in(run), 0, "bytes" });
+	reason = reason_add(judgement, "INTERFERENCE", VERDICT_MARGINAL, -1,
+			    (struct reason_numbers){ lost_in(run), 0, "bytes" });
 	SAY(reason, "With 5 %% of random I/O beside it the recording lost %s.",
 	    text_size(lost, lost_in(run)));
 	ADVISE(reason, "let nobody else use these disks while you record");
@@ -673,7 +443,8 @@ static void not_run(const struct evidence *evidence, struct judgement *judgement
 
 	if (evidence->paced && !evidence->paced->error[0])
 		return;
-	reason = add(judgement, "NOT_RUN", VERDICT_INCONCLUSIVE, -1, (struct numbers){ 0, 1, "" });
+	reason = reason_add(judgement, "NOT_RUN", VERDICT_INCONCLUSIVE, -1,
+			    (struct reason_numbers){ 0, 1, "" });
 	if (trial->paced.error[0])
 		SAY(reason, "The run at the rate did not come to its end: %.350s", trial->paced.error);
 	else
@@ -688,18 +459,30 @@ struct rule {
 
 /* Those that say most come first: among equals the order stays. */
 static const struct rule rules[] = {
-	{ io_error, false },    { verify, false },
-	{ overflow, true },     { deficit, true },
-	{ cliffs, false },      { rho, true },
-	{ ring, true },         { lazy_tail, true },
-	{ space, false },       { source, true },
-	{ not_run, false },     { interrupted, true },
-	{ short_test, true },   { foreign_io, true },
-	{ cached, false },      { buffered_short, true },
-	{ q95, true },          { recovery, true },
-	{ not_steady, true },   { untested_zones, true },
-	{ shared_bus, false },  { link_slow, false },
-	{ spread, true },       { rollover, true },
+	{ io_error, false },
+	{ verify, false },
+	{ overflow, true },
+	{ deficit, true },
+	{ rule_cliffs, false },
+	{ rho, true },
+	{ ring, true },
+	{ lazy_tail, true },
+	{ space, false },
+	{ source, true },
+	{ not_run, false },
+	{ interrupted, true },
+	{ short_test, true },
+	{ foreign_io, true },
+	{ rule_cached, false },
+	{ buffered_short, true },
+	{ q95, true },
+	{ recovery, true },
+	{ rule_not_steady, true },
+	{ rule_untested_zones, true },
+	{ rule_shared_bus, false },
+	{ rule_link_slow, false },
+	{ spread, true },
+	{ rollover, true },
 	{ interference, true },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/ring_model.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static double send(const struct ring_model *model, double rate_bps, struct depar
 	unsigned lane_count = make_lanes(model, lanes);
 	double bytes = 0;
 
+	assert(lane_count > 0);
 	for (size_t i = 0; i < count; i++) {
 		struct lane *lane = model->stripe == STRIPE_ROUND ? &lanes[i % lane_count] :
 								    first_free(lanes, lane_count);

@@ -14,32 +14,48 @@
 	0.25 /* a write that took less of its usual time came back with the one before */
 #define NEARLY_EMPTY 0.05 /* of the ring */
 
-/* ns per byte of up to NEIGHBOURS writes from @first on, without the longest of them; 0 = there are none */
+struct cost {
+	int64_t took_ns;
+	uint64_t bytes;
+};
+
+/* Keeps the longest of the writes seen, longest first. */
+static void keep_longest(struct cost *longest, struct cost cost)
+{
+	for (unsigned k = 0; k < NEIGHBOURS_OUT; k++) {
+		struct cost shorter = longest[k];
+
+		if (cost.took_ns <= shorter.took_ns)
+			continue;
+		longest[k] = cost;
+		cost = shorter;
+	}
+}
+
+/* ns per byte of the writes from @first to @end, without those that are stalls beside them; 0 = there are none */
 static double usual_cost(const struct services *services, size_t first, size_t end)
 {
-	int64_t longest[NEIGHBOURS_OUT] = { 0 }, total_ns = 0;
-	uint64_t longest_bytes[NEIGHBOURS_OUT] = { 0 }, bytes = 0;
-	unsigned left_out = end - first > 2 * (size_t)NEIGHBOURS_OUT ? NEIGHBOURS_OUT : 0;
+	struct cost longest[NEIGHBOURS_OUT] = { 0 }, sum = { 0 }, rest;
+	double mean;
 
 	for (size_t i = first; i < end; i++) {
-		int64_t took_ns = service_ns(&services->items[i]);
-		uint64_t took_bytes = services->items[i].bytes;
+		struct cost cost = { service_ns(&services->items[i]), services->items[i].bytes };
 
-		for (unsigned k = 0; k < left_out; k++) {
-			if (took_ns > longest[k]) {
-				int64_t shorter_ns = longest[k];
-				uint64_t shorter_bytes = longest_bytes[k];
-
-				longest[k] = took_ns;
-				longest_bytes[k] = took_bytes;
-				took_ns = shorter_ns;
-				took_bytes = shorter_bytes;
-			}
-		}
-		total_ns += took_ns;
-		bytes += took_bytes;
+		keep_longest(longest, cost);
+		sum.took_ns += cost.took_ns;
+		sum.bytes += cost.bytes;
 	}
-	return bytes ? (double)total_ns / (double)bytes : 0;
+	if (sum.bytes == 0)
+		return 0;
+	mean = (double)sum.took_ns / (double)sum.bytes;
+	rest = sum;
+	for (unsigned k = 0; k < NEIGHBOURS_OUT; k++) {
+		if ((double)longest[k].took_ns <= STALL_FACTOR * mean * (double)longest[k].bytes)
+			continue;
+		rest.took_ns -= longest[k].took_ns;
+		rest.bytes -= longest[k].bytes;
+	}
+	return rest.bytes ? (double)rest.took_ns / (double)rest.bytes : mean;
 }
 
 /* ns per byte, of those before @from and those from @to on */
