@@ -482,6 +482,7 @@ static void make_interrupted(struct made_trial *made)
 
 static void make_hostile(struct made_trial *made)
 {
+	/* NOLINTNEXTLINE(misc-misleading-bidirectional): it is meant to mislead */
 	static const char evil[] = "\"'><script>alert(1)</script>&amp;<!--]]>\x1b[31m\xff\xe2\x80\xae";
 	struct trial *trial = &made->trial;
 

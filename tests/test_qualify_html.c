@@ -208,6 +208,20 @@ static void a_trial_without_disks_makes_a_page(void **state)
 	made_trial_free(made);
 }
 
+static void a_trial_without_the_full_speed_run_shows_the_rate_of_the_paced_one(void **state)
+{
+	struct made_trial *made = made_trial(MADE_CLIFF);
+	char *text;
+
+	(void)state;
+	trial_run_free(&made->trial.disks[0].full);
+	text = page(made);
+	assert_non_null(strstr(text, "<figure id=\"figure-rate\">"));
+	assert_non_null(strstr(text, "usb1, run at the rate"));
+	free(text);
+	made_trial_free(made);
+}
+
 static void names_are_text_and_never_markup(void **state)
 {
 	struct made_trial *made = made_trial(MADE_HOSTILE);
@@ -286,6 +300,7 @@ int main(void)
 		cmocka_unit_test(a_figure_without_data_says_why),
 		cmocka_unit_test(each_of_several_disks_has_its_sweeps_and_their_bus_stands_out),
 		cmocka_unit_test(a_trial_without_disks_makes_a_page),
+		cmocka_unit_test(a_trial_without_the_full_speed_run_shows_the_rate_of_the_paced_one),
 		cmocka_unit_test(names_are_text_and_never_markup),
 		cmocka_unit_test(the_tested_row_is_marked),
 		cmocka_unit_test(the_words_fit_a_screen_and_control_nothing),

@@ -13,7 +13,6 @@
 #define BOTTOM 38.0      /* below it: ticks and title */
 #define X_TICKS 6
 #define Y_TICKS 5
-#define X_LOG_TICKS 6
 #define Y_LOG_TICKS 7
 #define LABEL_ROWS 6
 #define LABELS_MAX CHART_MARKS_MAX
@@ -128,7 +127,7 @@ static void settle_axes(struct chart *chart)
 		chart_axis_include(&chart->x, chart->x.low / M_SQRT2);
 		chart_axis_include(&chart->x, chart->x.high * M_SQRT2);
 	}
-	chart_axis_settle(&chart->x, chart->x.scale == CHART_LINEAR ? X_TICKS : X_LOG_TICKS);
+	chart_axis_settle(&chart->x, X_TICKS);
 	chart_axis_settle(&chart->y, chart->y.scale == CHART_LINEAR ? Y_TICKS : Y_LOG_TICKS);
 	chart_axis_settle(&chart->second, Y_TICKS);
 }
@@ -363,34 +362,46 @@ static bool is_marked(const struct chart *chart, const struct frame *frame, cons
 	return false;
 }
 
-/* Does a curve run through? Looked at in steps of a few units. */
-static bool is_crossed(struct chart *chart, const struct frame *frame, const struct box *box)
+/* Looked at in steps of a few units. */
+static bool runs_through(const struct box *box, const struct curve_point *from,
+			 const struct curve_point *to)
 {
-	for (unsigned s = 0; s < chart->series_count; s++) {
-		const struct chart_series *series = &chart->series[s];
-		const struct chart_axis *axis = upward(chart, series);
-		double last_x = 0, last_y = 0;
-		bool has_last = false;
+	unsigned steps = 1 + (unsigned)(hypot(to->x - from->x, to->y - from->y) / 4);
 
-		for (size_t i = 0; i < series->curve.count; i++) {
-			const struct curve_point *point = &series->curve.points[i];
-			double x, y, steps;
+	for (unsigned i = 0; i <= steps; i++)
+		if (is_inside(box, from->x + (to->x - from->x) * i / steps,
+			      from->y + (to->y - from->y) * i / steps))
+			return true;
+	return false;
+}
 
-			if (!chart_axis_shows(&chart->x, point->x) || !chart_axis_shows(axis, point->y))
-				continue;
-			x = place_x(chart, frame, point->x);
-			y = place_y(axis, frame, point->y);
-			steps = has_last ? 1 + floor(hypot(x - last_x, y - last_y) / 4) : 1;
-			for (double k = 1; k <= steps; k++)
-				if (is_inside(box, has_last ? last_x + (x - last_x) * k / steps : x,
-					      has_last ? last_y + (y - last_y) * k / steps : y))
-					return true;
-			last_x = x;
-			last_y = y;
-			has_last = true;
-		}
+static bool is_in_the_way(struct chart *chart, const struct chart_series *series,
+			  const struct frame *frame, const struct box *box)
+{
+	const struct chart_axis *axis = upward(chart, series);
+	struct curve_point last = { NAN, NAN };
+
+	for (size_t i = 0; i < series->curve.count; i++) {
+		const struct curve_point *point = &series->curve.points[i];
+		struct curve_point here;
+
+		if (!chart_axis_shows(&chart->x, point->x) || !chart_axis_shows(axis, point->y))
+			continue;
+		here.x = place_x(chart, frame, point->x);
+		here.y = place_y(axis, frame, point->y);
+		if (runs_through(box, isnan(last.x) ? &here : &last, &here))
+			return true;
+		last = here;
 	}
 	return false;
+}
+
+static bool is_crossed(struct chart *chart, const struct frame *frame, const struct box *box)
+{
+	for (unsigned i = 0; i < chart->series_count; i++)
+		if (is_in_the_way(chart, &chart->series[i], frame, box))
+			return true;
+	return is_marked(chart, frame, box);
 }
 
 /* The candidates for a label beside its line: from the top on, or from the right on. */
@@ -398,7 +409,7 @@ static struct box candidate(const struct frame *frame, const struct chart_mark *
 			    double width, unsigned number)
 {
 	const struct box *plot = &frame->plot;
-	double height = LETTER + 3, row = number / 2;
+	double height = LETTER + 3, row = floor(number / 2.0);
 	struct box box;
 
 	if (mark->is_vertical) {
@@ -428,7 +439,7 @@ static struct box find_place(struct chart *chart, const struct frame *frame,
 
 		if (!is_free(frame, &box))
 			continue;
-		if (!is_crossed(chart, frame, &box) && !is_marked(chart, frame, &box))
+		if (!is_crossed(chart, frame, &box))
 			return box;
 		if (!has_found)
 			found = box;

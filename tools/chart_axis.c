@@ -124,7 +124,8 @@ static void settle_linear(struct chart_axis *axis, unsigned most)
 /* A power is told by its own measure: 256 KiB, 1 MiB. Where all have one measure the axis tells it. */
 static void settle_log(struct chart_axis *axis, unsigned most)
 {
-	double base = axis->scale == CHART_LOG2 ? 2 : 10, first, last, low, high, stride = 1;
+	double base = axis->scale == CHART_LOG2 ? 2 : 10, low, high;
+	int first, last, stride = 1;
 	double unit = measures[axis->unit].count == 1 ? measures[axis->unit].list[0].size : 1;
 	bool has_measures = measures[axis->unit].count > 1;
 
@@ -142,14 +143,14 @@ static void settle_log(struct chart_axis *axis, unsigned most)
 	}
 	axis->low = pow(base, low) * unit;
 	axis->high = pow(base, high) * unit;
-	first = ceil(low - 1e-6);
-	last = floor(high + 1e-6);
-	while ((last - first) / stride + 1 > most)
+	first = (int)ceil(low - 1e-6);
+	last = (int)floor(high + 1e-6);
+	while ((last - first) / stride + 1 > (int)most)
 		stride++;
 	if (!has_measures)
 		snprintf(axis->unit_text, sizeof(axis->unit_text), "%s",
 			 measures[axis->unit].list[0].name);
-	for (double i = first; i <= last; i += stride) {
+	for (int i = first; i <= last; i += stride) {
 		double at = pow(base, i) * unit;
 		const struct measure *measure = measure_for(axis->unit, at, 1);
 		char text[CHART_TICK_LEN];

@@ -133,6 +133,39 @@ static void mark_cliffs(struct drawing *drawing, unsigned disk)
 	}
 }
 
+/* What the disk wrote as fast as it went, or else in the run at the rate; NULL = neither. */
+static const struct trial_part *rate_part(const struct trial *trial, unsigned disk, bool *is_paced)
+{
+	const struct trial_run *full = &trial->disks[disk].full;
+
+	*is_paced = !full->part_count;
+	if (full->part_count)
+		return &full->parts[0];
+	for (unsigned i = 0; trial->paced.was_run && i < trial->paced.part_count; i++)
+		if (trial->paced.parts[i].disk == disk)
+			return &trial->paced.parts[i];
+	return NULL;
+}
+
+static void add_rate(struct drawing *drawing, unsigned disk)
+{
+	const struct baseline_disk *former = former_disk(drawing, disk);
+	bool is_paced;
+	const struct trial_part *part = rate_part(drawing->of->trial, disk, &is_paced);
+	const char *name = disk_name(drawing->of, disk);
+	struct curve curve = { 0 };
+	char text[CHART_NAME_LEN];
+
+	if (part)
+		keep(drawing, curve_rate(&curve, part));
+	snprintf(text, sizeof(text), "%.40s%s", name, is_paced ? ", run at the rate" : "");
+	chart_add(drawing->chart, &curve, CHART_LINE, disk, text);
+	snprintf(text, sizeof(text), "%.40s, former run", name);
+	if (former)
+		add_former(drawing, &former->rate, disk, text);
+	mark_cliffs(drawing, disk);
+}
+
 static const char *draw_rate(struct drawing *drawing)
 {
 	const struct trial *trial = drawing->of->trial;
@@ -143,21 +176,10 @@ static const char *draw_rate(struct drawing *drawing)
 
 	chart->x = tight("written to a disk", CHART_BYTES, CHART_LINEAR);
 	chart->y = axis("rate", CHART_RATE, CHART_LINEAR);
-	for (unsigned i = 0; i < shown_disks(drawing->of); i++) {
-		const struct trial_run *run = &trial->disks[i].full;
-		const struct baseline_disk *former = former_disk(drawing, i);
-		struct curve curve = { 0 };
-
-		if (run->part_count)
-			keep(drawing, curve_rate(&curve, &run->parts[0]));
-		chart_add(chart, &curve, CHART_LINE, i, disk_name(drawing->of, i));
-		snprintf(text, sizeof(text), "%.40s, former run", disk_name(drawing->of, i));
-		if (former)
-			add_former(drawing, &former->rate, i, text);
-		mark_cliffs(drawing, i);
-	}
+	for (unsigned i = 0; i < shown_disks(drawing->of); i++)
+		add_rate(drawing, i);
 	if (chart->series_count == 0)
-		return "there was no run at full speed";
+		return "no writes were traced";
 	snprintf(text, sizeof(text), "needed: %.0f Mbit/s%s", each / 1e6,
 		 trial->disk_count > 1 ? " each" : "");
 	chart_mark(chart, false, true, each, text);
@@ -326,7 +348,7 @@ static const struct figure {
 	  "What waits in the ring during the run at the rate. Peaks are stalls of a disk; look whether it comes down again after each. A level that rises on and on means that the disks are too slow, and no ring is large enough.",
 	  draw_ring, false },
 	{ "rate", "Rate against bytes written",
-	  "Each disk alone, as fast as it goes. Look for a step down, where a cache is full, and whether what is left lies well above the line that is needed.",
+	  "Each disk alone, as fast as it goes; where that was not tried, in the run at the rate. Look for a step down, where a cache is full, and whether what is left lies well above the line that is needed.",
 	  draw_rate, false },
 	{ "position", "Rate against position",
 	  "Read over the whole device. Rotating disks fall to about half towards the end; a dip at one place is a weak region.",

@@ -358,6 +358,21 @@ static void write_disk_measures(FILE *out, const struct trial_disk *disk)
 	}
 }
 
+/* What others did on it during the run at the rate. */
+static void write_foreign(FILE *out, const struct figures *of, unsigned disk)
+{
+	const struct trial_run *run = &of->trial->paced;
+	char text[VALUE_LEN], share[CHART_VALUE_LEN];
+
+	for (unsigned i = 0; i < run->part_count; i++) {
+		if (run->parts[i].disk != disk)
+			continue;
+		snprintf(text, sizeof(text), "%s of its sectors",
+			 chart_axis_known(share, CHART_PERCENT, run->parts[i].pressure.foreign_share));
+		write_row(out, "others", text);
+	}
+}
+
 static void write_disk(FILE *out, const struct figures *of, unsigned number)
 {
 	const struct trial_disk *disk = &of->trial->disks[number];
@@ -388,6 +403,7 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 	write_row(out, "link", text);
 	write_row(out, "scheduler", e->scheduler);
 	write_disk_measures(out, disk);
+	write_foreign(out, of, number);
 	for (unsigned i = 0; i < e->note_count; i++)
 		write_row(out, "note", e->notes[i]);
 	snprintf(text, sizeof(text),
