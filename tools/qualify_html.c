@@ -43,8 +43,8 @@ static const char page_css[] =
 	"table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
 	"th,td{text-align:left;vertical-align:top;padding:.35em .7em .35em 0;border-bottom:1px solid var(--grid)}"
 	"th{font-weight:600;color:var(--soft);font-size:.87rem}\n"
-	"td.n,th.n{text-align:right}.fit{width:auto}.fit td,.fit th{padding-right:1.2em;overflow-wrap:normal}.fit td.n{white-space:nowrap}"
-	"@media (max-width:500px){.fit td,.fit th{padding-right:.7em}}\n"
+	"td.n,th.n{text-align:right}.fit{width:auto}.fit td,.fit th{padding-right:1.2em;overflow-wrap:normal}.fit td.n:not(.loose){white-space:nowrap}"
+	"@media (max-width:500px){.fit{font-size:.87rem}.fit td,.fit th{padding-right:.7em}}\n"
 	"tr.measured td{font-weight:600;background:var(--shade)}tr.measured td:first-child{padding-left:.4em}\n"
 	".wide{overflow-x:auto}.wide table{overflow-wrap:normal}\n"
 	".reasons td:first-child{white-space:nowrap;font-weight:600}.reasons .code{display:block;color:var(--soft);"
@@ -163,7 +163,9 @@ static void write_facts(FILE *out, const struct figures *of)
 	snprintf(more, sizeof(more), "%s lost",
 		 chart_axis_known(other, CHART_BYTES, (double)run->overflow_bytes));
 	write_fact(out, "Overflows", value, run->was_run && run->overflow_count ? more : "");
-	snprintf(value, sizeof(value), "%zu", j->stalls.count);
+	snprintf(value, sizeof(value), "not known");
+	if (run->was_run)
+		snprintf(value, sizeof(value), "%zu", j->stalls.count);
 	snprintf(more, sizeof(more), "the worst %s",
 		 chart_axis_known(other, CHART_SECONDS, j->stalls.worst_s));
 	write_fact(out, "Stalls", value, j->stalls.count ? more : "");
@@ -225,10 +227,10 @@ static void write_rates(FILE *out, const struct figures *of)
 			row->is_measured ? " class=\"measured\"" : "", (double)row->rate_bps / 1e6,
 			verdict_class(row->result), verdict_name(row->result),
 			row->is_measured ? " <small>measured</small>" : "");
-		write_cell(out, " class=\"n\"",
+		write_cell(out, isfinite(row->ring_bytes) ? " class=\"n\"" : " class=\"n loose\"",
 			   isfinite(row->ring_bytes) ?
 				   chart_axis_known(value, CHART_BYTES, row->ring_bytes) :
-				   "none enough");
+				   "none is enough");
 		write_cell(out, " class=\"n\"", chart_axis_known(value, CHART_SECONDS, row->h_max_s));
 		fputs("</tr>\n", out);
 	}

@@ -11,7 +11,7 @@ set -u
 cd "$RIG" || exit 1
 
 for browser in chromium-headless-shell chromium google-chrome; do
-	command -v $browser >/dev/null && break
+	command -v "$browser" >/dev/null && break
 	browser=
 done
 [ -n "$browser" ] || rig_skip "needs a browser: chromium-headless-shell or chromium"
@@ -20,7 +20,7 @@ done
 browse() {
 	local width=$1 file=$2
 	shift 2
-	timeout -k 5 60 $browser --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
+	timeout -k 5 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
 		--user-data-dir="$RIG/profile" --enable-logging=stderr --window-size="$width,4000" "$@" "file://$RIG/$file" 2>words
 }
 
@@ -32,6 +32,8 @@ const shown = (r) => Math.round(r.width) + "x" + Math.round(r.height);
 if (document.scripts.length !== 1) say.push("WRONG the page has a script of its own");
 if (document.documentElement.scrollWidth > window.innerWidth) say.push("WRONG wider than the screen: " + document.documentElement.scrollWidth);
 if (window.innerWidth !== WIDTH) say.push("WRONG the screen has " + window.innerWidth);
+const rates = document.getElementById("rates");
+if (rates && rates.offsetWidth > rates.parentElement.clientWidth) say.push("WRONG the table of rates is cut off");
 for (const figure of document.querySelectorAll("figure[id]")) {
 	const r = box(figure);
 	say.push((r.width > 100 && r.height > 100 ? "FIGURE " : "WRONG no size ") + figure.id);
