@@ -17,7 +17,7 @@
 struct model {
 	double rate_bps, after_bps; /* the second behind the cliff */
 	double cliff_bytes;         /* 0 = none */
-	double stall_s;             /* the worst, near the middle of the run; smaller ones before and behind */
+	double stall_s; /* the worst, near the middle of the run; smaller ones before and behind */
 };
 
 static uint64_t random_state;
@@ -51,8 +51,9 @@ __attribute__((format(printf, 2, 3))) static void say(char *text, const char *fo
 
 static int64_t service_ns(const struct model *model, uint64_t done_bytes, uint64_t number, uint64_t count)
 {
-	double rate = model->cliff_bytes > 0 && (double)done_bytes > model->cliff_bytes ? model->after_bps :
-											  model->rate_bps;
+	double rate = model->cliff_bytes > 0 && (double)done_bytes > model->cliff_bytes ?
+			      model->after_bps :
+			      model->rate_bps;
 	double took = (double)BLOCK_BYTES * 8 / rate * (0.9 + 0.15 * chance());
 
 	if (chance() < 0.004)
@@ -88,7 +89,8 @@ static void begin_run(struct trial_run *run, enum trial_phase phase, uint64_t ra
 
 static void note_write(struct trial_run *run, struct trial_part *part, int64_t from_ns, int64_t to_ns)
 {
-	struct trace_write write = { run->start_ns + from_ns, run->start_ns + to_ns, part->written_bytes, BLOCK_BYTES };
+	struct trace_write write = { run->start_ns + from_ns, run->start_ns + to_ns,
+				     part->written_bytes, BLOCK_BYTES };
 	int64_t took = to_ns - from_ns;
 	unsigned bin = 0, class = 0;
 
@@ -109,26 +111,32 @@ static void note_write(struct trial_run *run, struct trial_part *part, int64_t f
 }
 
 /* Blocks are due one after the other (rate 0: as soon as the disk is free) and go to the disks in turn. */
-static void make_run(struct trial_run *run, enum trial_phase phase, uint64_t rate_bps, uint64_t count,
-		     const struct model *models, unsigned disks)
+static void make_run(struct trial_run *run, enum trial_phase phase, uint64_t rate_bps,
+		     uint64_t count, const struct model *models, unsigned disks)
 {
 	int64_t free_ns[DISKS_MAX] = { 0 }, sampled_ns = -SAMPLE_NS;
 
 	begin_run(run, phase, rate_bps, disks);
 	for (uint64_t i = 0; i < count; i++) {
 		struct trial_part *part = &run->parts[i % disks];
-		int64_t due = rate_bps ? (int64_t)((double)(i + 1) * BLOCK_BYTES * 8e9 / (double)rate_bps) : 0;
+		int64_t due =
+			rate_bps ? (int64_t)((double)(i + 1) * BLOCK_BYTES * 8e9 / (double)rate_bps) :
+				   0;
 		int64_t from = due > free_ns[i % disks] ? due : free_ns[i % disks];
 		int64_t to = from + service_ns(&models[i % disks], part->written_bytes, i, count);
-		uint64_t received = rate_bps ? (uint64_t)((double)rate_bps * (double)to / 8e9) : run->written_bytes;
+		uint64_t received = rate_bps ? (uint64_t)((double)rate_bps * (double)to / 8e9) :
+					       run->written_bytes;
 		uint64_t level = received > run->written_bytes ? received - run->written_bytes : 0;
 
 		if (received > count * BLOCK_BYTES)
 			level = count * BLOCK_BYTES - run->written_bytes;
 		if (level > run->ring_bytes) {
-			run->overflow_bytes += level - run->ring_bytes > BLOCK_BYTES ? BLOCK_BYTES : level - run->ring_bytes;
+			run->overflow_bytes += level - run->ring_bytes > BLOCK_BYTES ?
+						       BLOCK_BYTES :
+						       level - run->ring_bytes;
 			run->overflow_count = 1;
-			run->first_overflow_ns = run->first_overflow_ns < 0 ? to : run->first_overflow_ns;
+			run->first_overflow_ns =
+				run->first_overflow_ns < 0 ? to : run->first_overflow_ns;
 			level = run->ring_bytes;
 		}
 		free_ns[i % disks] = to;
@@ -146,7 +154,8 @@ static void make_run(struct trial_run *run, enum trial_phase phase, uint64_t rat
 		run->written_ns = to > run->written_ns ? to : run->written_ns;
 	}
 	run->stream_bytes = count * BLOCK_BYTES;
-	run->duration_ns = rate_bps ? (int64_t)((double)run->stream_bytes * 8e9 / (double)rate_bps) : run->written_ns;
+	run->duration_ns = rate_bps ? (int64_t)((double)run->stream_bytes * 8e9 / (double)rate_bps) :
+				      run->written_ns;
 	run->synced_ns = run->written_ns + S / 5;
 	for (unsigned i = 0; i < disks; i++)
 		run->parts[i].durable_bytes = run->parts[i].written_bytes;
@@ -168,14 +177,21 @@ static void make_sweeps(struct trial_disk *disk, double rate_bps)
 		uint64_t bytes = UINT64_C(4096) << i;
 		double rate = rate_bps * (double)bytes / ((double)bytes + 120e3);
 
-		disk->blocks.points[i] = (struct trial_point){ bytes, 4, 64 * MIB, rate, 0.9 / (1 + (double)i * 0.8) + 0.02,
-							       (int64_t)((double)bytes * 8e9 / rate), S / 20 };
+		disk->blocks.points[i] = (struct trial_point){ bytes,
+							       4,
+							       64 * MIB,
+							       rate,
+							       0.9 / (1 + (double)i * 0.8) + 0.02,
+							       (int64_t)((double)bytes * 8e9 / rate),
+							       S / 20 };
 	}
 	disk->blocks.knee = 10;
 	disk->depths.count = 6;
 	for (unsigned i = 0; i < 6; i++)
-		disk->depths.points[i] = (struct trial_point){ 4 * MIB, 1u << i, 256 * MIB, rate_bps * (1 - 0.4 / (1 << i)),
-							       0.04 + 0.01 * i, S / 30 << i, S / 8 };
+		disk->depths.points[i] = (struct trial_point){
+			4 * MIB,         1u << i,     256 * MIB, rate_bps * (1 - 0.4 / (1 << i)),
+			0.04 + 0.01 * i, S / 30 << i, S / 8
+		};
 	disk->depths.knee = 3;
 }
 
@@ -201,7 +217,8 @@ static void make_disk(struct trial_disk *disk, unsigned number, double rate_bps)
 	snprintf(disk->target.path, sizeof(disk->target.path), "/media/usb%u", number + 1);
 	snprintf(disk->target.device, sizeof(disk->target.device), "/dev/sd%c1", 'b' + number);
 	snprintf(disk->target.fs, sizeof(disk->target.fs), "ext4");
-	snprintf(disk->target.fs_uuid, sizeof(disk->target.fs_uuid), "6e5c3f1a-0000-4000-8000-00000000000%u", number);
+	snprintf(disk->target.fs_uuid, sizeof(disk->target.fs_uuid),
+		 "6e5c3f1a-0000-4000-8000-00000000000%u", number);
 	snprintf(e->disk_name, sizeof(e->disk_name), "sd%c", 'b' + number);
 	snprintf(e->model, sizeof(e->model), "Example Drive 4T");
 	snprintf(e->serial, sizeof(e->serial), "EX4T-%04u", 1001 + number);
@@ -230,7 +247,10 @@ static void make_disk(struct trial_disk *disk, unsigned number, double rate_bps)
 	add_node(e, "usb2", "usb", "xHCI root hub", 8e9, 8e9);
 	add_node(e, "0000:00:14.0", "pci", "xHCI host controller", 32e9, 32e9);
 	make_sweeps(disk, rate_bps);
-	disk->read = (struct trial_read){ .was_run = true, .sequential_bps = rate_bps * 1.2, .repeated_bps = 3.4e9, .inner_ratio = -1 };
+	disk->read = (struct trial_read){ .was_run = true,
+					  .sequential_bps = rate_bps * 1.2,
+					  .repeated_bps = 3.4e9,
+					  .inner_ratio = -1 };
 	disk->rollover = (struct trial_rollover){ .was_run = true,
 						  .count = 100,
 						  .file_bytes = 64 * MIB,
@@ -239,7 +259,8 @@ static void make_disk(struct trial_disk *disk, unsigned number, double rate_bps)
 						  .worst_create_ns = S / 90,
 						  .worst_sync_ns = S / 3,
 						  .worst_close_ns = S / 200 };
-	disk->read_back = (struct trial_read_back){ .was_run = true, .bytes = 2048 * MIB, .rate_bps = rate_bps };
+	disk->read_back =
+		(struct trial_read_back){ .was_run = true, .bytes = 2048 * MIB, .rate_bps = rate_bps };
 }
 
 static void make_positions(struct trial_disk *disk)
@@ -249,7 +270,8 @@ static void make_positions(struct trial_disk *disk)
 		double x = i / 20.0;
 
 		disk->read.points[i].position = x;
-		disk->read.points[i].rate_bps = 1.6e9 * (1 - 0.5 * x * x) - (i == 13 ? 3e8 : 0) + 2e7 * chance();
+		disk->read.points[i].rate_bps =
+			1.6e9 * (1 - 0.5 * x * x) - (i == 13 ? 3e8 : 0) + 2e7 * chance();
 	}
 	disk->read.inner_ratio = 0.5;
 	disk->environment.is_rotational = 1;
@@ -257,7 +279,8 @@ static void make_positions(struct trial_disk *disk)
 
 /* ---- a judgement ---- */
 
-static void add_reason(struct judgement *j, const char *code, enum verdict weight, const char *words, const char *advice)
+static void add_reason(struct judgement *j, const char *code, enum verdict weight,
+		       const char *words, const char *advice)
 {
 	struct judgement_reason *reason = &j->reasons[j->reason_count++];
 
@@ -279,9 +302,16 @@ static void make_rows(struct judgement *j, const struct trial *trial)
 		row->rate_bps = UINT64_C(64000000) << i;
 		rho = (double)row->rate_bps / j->capability_low_bps;
 		row->is_measured = row->rate_bps == j->rate_bps;
-		row->ring_bytes = rho >= 1 ? INFINITY : j->q_bytes * (double)row->rate_bps / (double)j->rate_bps / (1.02 - rho);
-		row->h_max_s = rho >= 1 ? 0 : 300 * pow((double)trial->asked.ring_bytes / row->ring_bytes, 2) / 19;
-		row->result = rho > 0.95 ? VERDICT_FAIL : rho > 0.8 ? VERDICT_MARGINAL : VERDICT_PASS;
+		row->ring_bytes = rho >= 1 ? INFINITY :
+					     j->q_bytes * (double)row->rate_bps /
+						     (double)j->rate_bps / (1.02 - rho);
+		row->h_max_s =
+			rho >= 1 ?
+				0 :
+				300 * pow((double)trial->asked.ring_bytes / row->ring_bytes, 2) / 19;
+		row->result = rho > 0.95 ? VERDICT_FAIL :
+			      rho > 0.8  ? VERDICT_MARGINAL :
+					   VERDICT_PASS;
 		if (row->is_measured)
 			row->result = j->result;
 	}
@@ -291,7 +321,8 @@ static void make_rows(struct judgement *j, const struct trial *trial)
 		if (rho >= 1)
 			break;
 		j->curve[j->curve_count].rate_bps = rate;
-		j->curve[j->curve_count++].ring_bytes = j->q_bytes * rate / (double)j->rate_bps / (1.02 - rho);
+		j->curve[j->curve_count++].ring_bytes =
+			j->q_bytes * rate / (double)j->rate_bps / (1.02 - rho);
 	}
 }
 
@@ -312,17 +343,19 @@ static void make_judgement(struct made_trial *made, enum verdict result, double 
 	j->test_needed_s = 912;
 	j->ring_needed_bytes = j->q95_bytes;
 	j->slope_bps = rate > capability_bps ? rate - capability_bps : 0;
-	j->full_in_s = rate > capability_bps ? 1024 * (double)MIB * 8 / (rate - capability_bps) : INFINITY;
+	j->full_in_s =
+		rate > capability_bps ? 1024 * (double)MIB * 8 / (rate - capability_bps) : INFINITY;
 	j->eta = -1;
 	j->stalls = (struct judgement_stalls){ .count = 7,
-						.total_s = 1.9,
-						.worst_s = 0.412,
-						.worst_at_s = 151.2,
-						.longest_cluster_s = 0.9,
-						.mean_interval_s = 41,
-						.ring_need_bytes = rate / 8 * 0.412 };
+					       .total_s = 1.9,
+					       .worst_s = 0.412,
+					       .worst_at_s = 151.2,
+					       .longest_cluster_s = 0.9,
+					       .mean_interval_s = 41,
+					       .ring_need_bytes = rate / 8 * 0.412 };
 	j->best_rate_bps = (uint64_t)(j->capability_low_bps * 0.8);
-	say(j->headline, "%s  %.0f Mbit/s for 1 h on %s", verdict_name(result), rate / 1e6, made->trial.disks[0].target.path);
+	say(j->headline, "%s  %.0f Mbit/s for 1 h on %s", verdict_name(result), rate / 1e6,
+	    made->trial.disks[0].target.path);
 	say(j->evidence, "%s in %.0f s: with 95 %% confidence fewer than one in %.0f s.",
 	    paced->overflow_count ? "Overflow" : "No overflow", (double)paced->duration_ns / 1e9,
 	    (double)paced->duration_ns / 3e9);
@@ -336,8 +369,13 @@ static void make_trial(struct made_trial *made, unsigned disks, uint64_t rate_bp
 	struct trial *trial = &made->trial;
 
 	random_state = 7;
-	trial->asked = (struct trial_asked){ .rate_bps = rate_bps, .horizon_ns = 3600 * S, .ring_bytes = 1024 * MIB,
-					     .use_direct = true, .length = TRIAL_NORMAL, .rho_pass = 0.8, .rho_fail = 0.95 };
+	trial->asked = (struct trial_asked){ .rate_bps = rate_bps,
+					     .horizon_ns = 3600 * S,
+					     .ring_bytes = 1024 * MIB,
+					     .use_direct = true,
+					     .length = TRIAL_NORMAL,
+					     .rho_pass = 0.8,
+					     .rho_fail = 0.95 };
 	snprintf(trial->host.name, sizeof(trial->host.name), "recorder1");
 	snprintf(trial->host.kernel, sizeof(trial->host.kernel), "6.1.0-example");
 	trial->host.cpu_count = 4;
@@ -366,11 +404,13 @@ static void make_cliff(struct made_trial *made)
 
 	make_one(made, 256000000, (struct model){ 900e6, 300e6, 3e9, 0.8 }, VERDICT_MARGINAL);
 	j->cliffs[j->cliff_count++] = (struct judgement_cliff){
-		.at_s = 26.9, .at_bytes = 3e9, .before_bps = 900e6, .after_bps = 300e6, .code = "SLC_CACHE" };
+		.at_s = 26.9, .at_bytes = 3e9, .before_bps = 900e6, .after_bps = 300e6, .code = "SLC_CACHE"
+	};
 	add_reason(j, "SLC_CACHE", VERDICT_MARGINAL,
 		   "/media/usb1 falls from 900 to 300 Mbit/s after 3.0 GB: a cache that is full.",
 		   "Leave the disk idle for a minute before a recording, or count on 300 Mbit/s.");
-	add_reason(j, "RHO", VERDICT_MARGINAL, "The rate is 0.91 of what the disk carries at its worst; 0.80 is the limit.",
+	add_reason(j, "RHO", VERDICT_MARGINAL,
+		   "The rate is 0.91 of what the disk carries at its worst; 0.80 is the limit.",
 		   "Use two disks, or stay below 225 Mbit/s.");
 	add_reason(j, "SHORT_TEST", VERDICT_MARGINAL,
 		   "300 s of test are evidence for 18 min with this ring, and 1 h was asked for.",
@@ -381,14 +421,18 @@ static void make_overflow(struct made_trial *made)
 {
 	make_one(made, 512000000, (struct model){ 380e6, 0, 0, 0.6 }, VERDICT_FAIL);
 	add_reason(&made->judgement, "OVERFLOW", VERDICT_FAIL,
-		   "The ring was full after 65 s and 4.1 GB were lost.", "Use two such disks, or a faster one.");
+		   "The ring was full after 65 s and 4.1 GB were lost.",
+		   "Use two such disks, or a faster one.");
 	add_reason(&made->judgement, "DEFICIT", VERDICT_FAIL,
-		   "The disk carries 380 of 512 Mbit/s: the ring fills at 132 Mbit/s, whatever its size.", "");
+		   "The disk carries 380 of 512 Mbit/s: the ring fills at 132 Mbit/s, whatever its size.",
+		   "");
 }
 
 static void make_shared(struct made_trial *made)
 {
-	struct model models[DISKS_MAX] = { { 420e6, 0, 0, 0.3 }, { 400e6, 0, 0, 0.2 }, { 360e6, 0, 0, 0.5 } };
+	struct model models[DISKS_MAX] = { { 420e6, 0, 0, 0.3 },
+					   { 400e6, 0, 0, 0.2 },
+					   { 360e6, 0, 0, 0.5 } };
 	struct trial *trial = &made->trial;
 
 	make_trial(made, 3, 512000000);
@@ -424,21 +468,34 @@ static void make_interrupted(struct made_trial *made)
 
 	make_trial(made, 1, 256000000);
 	make_disk(&made->trial.disks[0], 0, 900e6);
-	made->trial.disks[0].read = (struct trial_read){ .sequential_bps = -1, .repeated_bps = -1, .inner_ratio = -1 };
+	made->trial.disks[0].read =
+		(struct trial_read){ .sequential_bps = -1, .repeated_bps = -1, .inner_ratio = -1 };
 	made->trial.disks[0].rollover = (struct trial_rollover){ 0 };
 	made->trial.disks[0].read_back = (struct trial_read_back){ 0 };
 	made->trial.is_interrupted = true;
-	*j = (struct judgement){ .result = VERDICT_INCONCLUSIVE, .rate_bps = 256000000, .capability_bps = -1,
-				 .capability_low_bps = -1, .rho = -1, .q_bytes = -1, .q95_bytes = -1, .h_max_s = -1,
-				 .test_needed_s = -1, .ring_needed_bytes = -1, .full_in_s = INFINITY, .eta = NAN };
+	*j = (struct judgement){ .result = VERDICT_INCONCLUSIVE,
+				 .rate_bps = 256000000,
+				 .capability_bps = -1,
+				 .capability_low_bps = -1,
+				 .rho = -1,
+				 .q_bytes = -1,
+				 .q95_bytes = -1,
+				 .h_max_s = -1,
+				 .test_needed_s = -1,
+				 .ring_needed_bytes = -1,
+				 .full_in_s = INFINITY,
+				 .eta = NAN };
 	j->stalls.mean_interval_s = INFINITY;
-	say(j->headline, "INCONCLUSIVE  256 Mbit/s for 1 h on /media/usb1: interrupted before the run at the rate");
+	say(j->headline,
+	    "INCONCLUSIVE  256 Mbit/s for 1 h on /media/usb1: interrupted before the run at the rate");
 	say(j->evidence, "No run at the rate: nothing is known of overflows.");
-	add_reason(j, "INTERRUPTED", VERDICT_INCONCLUSIVE, "The trial was interrupted in the depth sweep.", "Let it run to its end.");
+	add_reason(j, "INTERRUPTED", VERDICT_INCONCLUSIVE,
+		   "The trial was interrupted in the depth sweep.", "Let it run to its end.");
 }
 
 static void make_hostile(struct made_trial *made)
 {
+	/* NOLINTNEXTLINE(misc-misleading-bidirectional): it is meant to mislead */
 	static const char evil[] = "\"'><script>alert(1)</script>&amp;<!--]]>\x1b[31m\xff\xe2\x80\xae";
 	struct trial *trial = &made->trial;
 
@@ -446,7 +503,8 @@ static void make_hostile(struct made_trial *made)
 	for (unsigned i = 0; i < trial->disk_count; i++) {
 		struct trial_environment *e = &trial->disks[i].environment;
 
-		snprintf(trial->disks[i].target.path, sizeof(trial->disks[i].target.path), "/media/%s", evil);
+		snprintf(trial->disks[i].target.path, sizeof(trial->disks[i].target.path),
+			 "/media/%s", evil);
 		snprintf(e->model, sizeof(e->model), "%s", evil);
 		snprintf(e->serial, sizeof(e->serial), "%u%s", i, evil);
 		say(e->path[1].text, "%s", evil);
@@ -458,7 +516,8 @@ static void make_hostile(struct made_trial *made)
 	say(made->judgement.headline, "MARGINAL  %s", evil);
 	say(made->judgement.reasons[0].text, "%s", evil);
 	say(made->judgement.reasons[0].advice, "%s", evil);
-	snprintf(made->judgement.reasons[0].code, sizeof(made->judgement.reasons[0].code), "%.20s", evil);
+	snprintf(made->judgement.reasons[0].code, sizeof(made->judgement.reasons[0].code), "%.20s",
+		 evil);
 	say(trial->paced.error, "%s", evil);
 	say(trial->paced.warnings[trial->paced.warning_count++], "%s", evil);
 }
@@ -508,7 +567,9 @@ void made_trial_free(struct made_trial *made)
 
 const char *made_kind_name(unsigned kind)
 {
-	static const char *const names[MADE_KINDS] = { "pass", "cliff", "overflow", "shared", "device", "interrupted", "hostile" };
+	static const char *const names[MADE_KINDS] = { "pass",   "cliff",  "overflow",
+						       "shared", "device", "interrupted",
+						       "hostile" };
 
 	return kind < MADE_KINDS ? names[kind] : NULL;
 }

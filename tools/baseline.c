@@ -64,7 +64,8 @@ static int get_lists(struct curve *curve, const json_t *object, const char *x, c
 	int ret = 0;
 
 	for (size_t i = 0; i < json_array_size(xs) && i < json_array_size(ys) && ret == 0; i++)
-		ret = add_point(curve, number_of(json_array_get(xs, i)), number_of(json_array_get(ys, i)));
+		ret = add_point(curve, number_of(json_array_get(xs, i)),
+				number_of(json_array_get(ys, i)));
 	return ret;
 }
 
@@ -95,7 +96,8 @@ static const char *identity(const struct trial_disk *disk, const char **key)
 	return disk->target.fs_uuid[0] ? disk->target.fs_uuid : NULL;
 }
 
-static int find_disk(const json_t **found, const json_t *report, const struct trial_disk *disk, const char *path, char *error)
+static int find_disk(const json_t **found, const json_t *report, const struct trial_disk *disk,
+		     const char *path, char *error)
 {
 	const json_t *disks = json_object_get(report, "disks");
 	const char *key, *wanted = identity(disk, &key);
@@ -112,7 +114,8 @@ static int find_disk(const json_t **found, const json_t *report, const struct tr
 	*found = json_array_get(disks, 0);
 	return fail(error, -ENODEV,
 		    "%s is of another disk: %s at %s is %.128s, and that run had %.128s; give the report of a run on this disk",
-		    path, strcmp(key, "serial") == 0 ? "the serial number" : "the UUID", disk->target.path, wanted,
+		    path, strcmp(key, "serial") == 0 ? "the serial number" : "the UUID",
+		    disk->target.path, wanted,
 		    get_text(*found, key)[0] ? get_text(*found, key) : "none");
 }
 
@@ -120,17 +123,21 @@ static int find_disk(const json_t **found, const json_t *report, const struct tr
 
 static int read_disk(struct baseline_disk *disk, const json_t *object)
 {
-	const json_t *run = json_array_get(json_object_get(json_object_get(object, "full"), "disks"), 0);
+	const json_t *run =
+		json_array_get(json_object_get(json_object_get(object, "full"), "disks"), 0);
 	int ret = get_lists(&disk->rate, json_object_get(run, "rate_curve"), "bytes", "rate_bps");
 
 	if (ret == 0)
-		ret = get_objects(&disk->position, json_object_get(json_object_get(object, "read"), "points"),
+		ret = get_objects(&disk->position,
+				  json_object_get(json_object_get(object, "read"), "points"),
 				  "position", "rate_bps");
 	if (ret == 0)
-		ret = get_objects(&disk->blocks, json_object_get(json_object_get(object, "blocks"), "points"),
+		ret = get_objects(&disk->blocks,
+				  json_object_get(json_object_get(object, "blocks"), "points"),
 				  "block_bytes", "rate_bps");
 	if (ret == 0)
-		ret = get_objects(&disk->depths, json_object_get(json_object_get(object, "depths"), "points"),
+		ret = get_objects(&disk->depths,
+				  json_object_get(json_object_get(object, "depths"), "points"),
 				  "depth", "rate_bps");
 	return ret;
 }
@@ -149,7 +156,8 @@ static int read_report(struct baseline *baseline, const json_t *report, const ch
 	baseline->high_water_bytes = get_number(json_object_get(report, "ring"), "high_water_bytes");
 	ret = get_lists(&baseline->ring, json_object_get(report, "series"), "t_s", "ring_bytes");
 	if (ret == 0)
-		ret = get_objects(&baseline->needed, json_object_get(report, "replay"), "rate_bps", "ring_bytes");
+		ret = get_objects(&baseline->needed, json_object_get(report, "replay"), "rate_bps",
+				  "ring_bytes");
 	for (unsigned i = 0; i < trial->disk_count && ret == 0; i++) {
 		const json_t *object = NULL;
 
@@ -166,10 +174,15 @@ static int check_schema(const json_t *report, const char *path, char *error)
 	const char *schema = get_text(report, "schema");
 
 	if (strcmp(schema, QUALIFY_SCHEMA) != 0)
-		return fail(error, -EBADMSG, "%s is no report of vsib-qualify: its schema is '%.64s' and not '" QUALIFY_SCHEMA "'",
+		return fail(error, -EBADMSG,
+			    "%s is no report of vsib-qualify: its schema is '%.64s' and not '" QUALIFY_SCHEMA
+			    "'",
 			    path, schema);
-	if (!json_is_object(json_object_get(report, "verdict")) || json_array_size(json_object_get(report, "disks")) == 0)
-		return fail(error, -EBADMSG, "%s is damaged: it has no verdict or no disks; make a new one with --json", path);
+	if (!json_is_object(json_object_get(report, "verdict")) ||
+	    json_array_size(json_object_get(report, "disks")) == 0)
+		return fail(error, -EBADMSG,
+			    "%s is damaged: it has no verdict or no disks; make a new one with --json",
+			    path);
 	return 0;
 }
 
@@ -181,16 +194,21 @@ static int load(json_t **report, const char *path, char *error)
 	int ret = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		ret = fail(error, -errno, "%s: %s; --baseline wants the file that a former run wrote with --json", path,
-			   strerror(errno));
+		ret = fail(error, -errno,
+			   "%s: %s; --baseline wants the file that a former run wrote with --json",
+			   path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		ret = fail(error, -EBADMSG, "%s is no regular file; --baseline wants one that a former run wrote with --json", path);
+		ret = fail(error, -EBADMSG,
+			   "%s is no regular file; --baseline wants one that a former run wrote with --json",
+			   path);
 	else if ((uint64_t)st.st_size > BASELINE_FILE_MAX)
-		ret = fail(error, -EFBIG, "%s has %lld bytes; no report of vsib-qualify is so long", path, (long long)st.st_size);
+		ret = fail(error, -EFBIG, "%s has %lld bytes; no report of vsib-qualify is so long",
+			   path, (long long)st.st_size);
 	if (ret == 0) {
 		*report = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where);
 		if (!*report)
-			ret = fail(error, -EBADMSG, "%s is damaged: line %d: %s; make a new one with --json", path,
+			ret = fail(error, -EBADMSG,
+				   "%s is damaged: line %d: %s; make a new one with --json", path,
 				   where.line, where.text);
 	}
 	if (fd >= 0)
@@ -245,16 +263,21 @@ void baseline_free(struct baseline *baseline)
 void baseline_compare(char *text, const struct baseline *baseline, const struct judgement *judgement)
 {
 	double then = baseline->capability_bps, now = judgement->capability_bps;
-	char rate[64] = "";
+	char rate[64] = "", when[64] = "at a time not told";
 
+	if (baseline->utc[0])
+		snprintf(when, sizeof(when), "of %.19sZ", baseline->utc);
 	if (baseline->rate_bps > 0 && fabs(baseline->rate_bps - (double)judgement->rate_bps) > 0.5)
-		snprintf(rate, sizeof(rate), " (judged then for %.3f Mbit/s)", baseline->rate_bps / 1e6);
+		snprintf(rate, sizeof(rate), " (judged then for %.3f Mbit/s)",
+			 baseline->rate_bps / 1e6);
 	if (!(then > 0) || !(now > 0))
-		snprintf(text, TRIAL_TEXT_LEN, "Since %.19s: the capability can't be compared, it was not measured %s%s.",
-			 baseline->utc, now > 0 ? "then" : "now", rate);
+		snprintf(text, TRIAL_TEXT_LEN,
+			 "Former run %s: the capability can't be compared, it was not measured %s%s.",
+			 when, now > 0 ? "then" : "now", rate);
 	else
 		snprintf(text, TRIAL_TEXT_LEN,
-			 "Since %.19s: capability %.1f Mbit/s then, %.1f now: %+.1f %%; verdict %s then, %s now%s.",
-			 baseline->utc, then / 1e6, now / 1e6, (now / then - 1) * 100,
-			 baseline->result[0] ? baseline->result : "not told", verdict_name(judgement->result), rate);
+			 "Former run %s: capability %.1f Mbit/s then, %.1f now: %+.1f %%; verdict %s then, %s now%s.",
+			 when, then / 1e6, now / 1e6, (now / then - 1) * 100,
+			 baseline->result[0] ? baseline->result : "not told",
+			 verdict_name(judgement->result), rate);
 }

@@ -19,20 +19,20 @@
 #define BASELINE_ERROR_LEN 1024
 
 struct baseline_disk {
-	struct curve rate;             /* bytes, bit/s: the full-speed run */
-	struct curve position;         /* share of the device, bit/s: read */
-	struct curve blocks, depths;   /* bytes or writes in flight, bit/s */
+	struct curve rate;           /* bytes, bit/s: the full-speed run */
+	struct curve position;       /* share of the device, bit/s: read */
+	struct curve blocks, depths; /* bytes or writes in flight, bit/s */
 };
 
 struct baseline {
-	char utc[40];           /* when; "" = not said */
-	char result[16];        /* PASS ...; "" = not said */
-	double rate_bps;        /* that was judged; -1 = not known */
-	double capability_bps;  /* -1 = not known */
+	char utc[40];          /* when; "" = not said */
+	char result[16];       /* PASS ...; "" = not said */
+	double rate_bps;       /* that was judged; -1 = not known */
+	double capability_bps; /* -1 = not known */
 	double capability_low_bps;
 	double high_water_bytes;
-	struct curve ring;      /* s, bytes: the paced run */
-	struct curve needed;    /* bit/s, bytes: ring against rate */
+	struct curve ring;           /* s, bytes: the paced run */
+	struct curve needed;         /* bit/s, bytes: ring against rate */
 	struct baseline_disk *disks; /* as in the trial */
 	unsigned disk_count;
 };

@@ -7,13 +7,13 @@
 
 #include "tools/markup.h"
 
-#define LETTER 12           /* of the smallest text: at 336 of 360 px that is 11.2 */
-#define LETTER_WIDTH 6.7    /* a digit's, about */
-#define TOP 26.0            /* above the plot: the titles of the axes upwards */
-#define BOTTOM 38.0         /* below it: ticks and title */
+#define LETTER 12        /* of the smallest text: at 336 of 360 px that is 11.2 */
+#define LETTER_WIDTH 6.7 /* a digit's, about */
+#define TOP 26.0         /* above the plot: the titles of the axes upwards */
+#define BOTTOM 38.0      /* below it: ticks and title */
 #define X_TICKS 6
 #define Y_TICKS 5
-#define LOG_TICKS 7
+#define Y_LOG_TICKS 7
 #define LABEL_ROWS 6
 #define LABELS_MAX CHART_MARKS_MAX
 
@@ -70,7 +70,9 @@ struct chart_series *chart_add(struct chart *chart, struct curve *curve, enum ch
 		curve_free(curve);
 		return NULL;
 	}
-	*series = (struct chart_series){ .style = style, .colour = colour % CHART_COLOURS, .curve = *curve };
+	*series = (struct chart_series){ .style = style,
+					 .colour = colour % CHART_COLOURS,
+					 .curve = *curve };
 	snprintf(series->name, sizeof(series->name), "%s", name);
 	*curve = (struct curve){ 0 };
 	chart->series_count++;
@@ -119,13 +121,14 @@ static void settle_axes(struct chart *chart)
 		}
 	}
 	for (unsigned i = 0; i < chart->mark_count; i++)
-		chart_axis_include(chart->marks[i].is_vertical ? &chart->x : &chart->y, chart->marks[i].at);
+		chart_axis_include(chart->marks[i].is_vertical ? &chart->x : &chart->y,
+				   chart->marks[i].at);
 	if (has_bars(chart)) { /* half a step at both ends: bars stand on powers of two */
 		chart_axis_include(&chart->x, chart->x.low / M_SQRT2);
 		chart_axis_include(&chart->x, chart->x.high * M_SQRT2);
 	}
-	chart_axis_settle(&chart->x, chart->x.scale == CHART_LINEAR ? X_TICKS : LOG_TICKS);
-	chart_axis_settle(&chart->y, chart->y.scale == CHART_LINEAR ? Y_TICKS : LOG_TICKS);
+	chart_axis_settle(&chart->x, X_TICKS);
+	chart_axis_settle(&chart->y, chart->y.scale == CHART_LINEAR ? Y_TICKS : Y_LOG_TICKS);
 	chart_axis_settle(&chart->second, Y_TICKS);
 }
 
@@ -190,8 +193,8 @@ static void write_x_axis(FILE *out, const struct chart *chart, const struct fram
 		double at = fmin(fmax(x, half), CHART_WIDTH - half);
 
 		if (!has_bars(chart))
-			fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, frame->plot.top,
-				frame->plot.bottom);
+			fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x,
+				frame->plot.top, frame->plot.bottom);
 		if (at - half < taken)
 			continue;
 		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", at,
@@ -200,17 +203,19 @@ static void write_x_axis(FILE *out, const struct chart *chart, const struct fram
 		fputs("</text>\n", out);
 		taken = at + half + 4;
 	}
-	write_title(out, &chart->x, (frame->plot.left + frame->plot.right) / 2, CHART_HEIGHT - 5, "middle");
+	write_title(out, &chart->x, (frame->plot.left + frame->plot.right) / 2, CHART_HEIGHT - 5,
+		    "middle");
 }
 
-static void write_y_axis(FILE *out, const struct chart_axis *axis, const struct frame *frame, bool is_second)
+static void write_y_axis(FILE *out, const struct chart_axis *axis, const struct frame *frame,
+			 bool is_second)
 {
 	for (unsigned i = 0; i < axis->tick_count; i++) {
 		double y = place_y(axis, frame, axis->ticks[i].at);
 
 		if (!is_second)
-			fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", frame->plot.left, y,
-				frame->plot.right);
+			fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n",
+				frame->plot.left, y, frame->plot.right);
 		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",
 			is_second ? frame->plot.right + 5 : frame->plot.left - 5, y + 4,
 			is_second ? "start" : "end");
@@ -246,8 +251,9 @@ static void write_area(FILE *out, const struct chart *chart, const struct chart_
 
 	fprintf(out, "<path class=\"area f%u\" d=\"", series->colour);
 	write_path(out, chart, series, axis, frame);
-	fprintf(out, "L%.1f %.1fH%.1fZ\"/>\n", place_x(chart, frame, points[series->curve.count - 1].x),
-		frame->plot.bottom, place_x(chart, frame, points[0].x));
+	fprintf(out, "L%.1f %.1fH%.1fZ\"/>\n",
+		place_x(chart, frame, points[series->curve.count - 1].x), frame->plot.bottom,
+		place_x(chart, frame, points[0].x));
 }
 
 static void write_line(FILE *out, const struct chart *chart, const struct chart_series *series,
@@ -322,59 +328,143 @@ static void write_series(FILE *out, struct chart *chart, const struct frame *fra
 
 static bool is_free(const struct frame *frame, const struct box *box)
 {
-	if (box->left < frame->plot.left || box->right > frame->plot.right || box->top < frame->plot.top ||
-	    box->bottom > frame->plot.bottom)
+	if (box->left < frame->plot.left || box->right > frame->plot.right ||
+	    box->top < frame->plot.top || box->bottom > frame->plot.bottom)
 		return false;
 	for (unsigned i = 0; i < frame->label_count; i++) {
 		const struct box *other = &frame->labels[i];
 
-		if (box->left < other->right && other->left < box->right && box->top < other->bottom &&
-		    other->top < box->bottom)
+		if (box->left < other->right && other->left < box->right &&
+		    box->top < other->bottom && other->top < box->bottom)
 			return false;
 	}
 	return true;
 }
 
-/* Beside its line, in the first place that is free: from the top on, or from the right on. */
-static struct box find_place(const struct frame *frame, const struct chart_mark *mark, double at, double width)
+static bool is_inside(const struct box *box, double x, double y)
 {
-	const struct box *plot = &frame->plot;
-	double height = LETTER + 3;
-
-	for (unsigned i = 0; i < LABEL_ROWS * 2; i++) {
-		struct box box;
-
-		if (mark->is_vertical) {
-			box.left = (i % 2) == (at < (plot->left + plot->right) / 2) ? at - width - 5 : at + 5;
-			box.top = plot->top + 2 + i / 2 * height;
-		} else {
-			box.left = plot->right - width - 4 -
-				   (plot->right - plot->left - width - 8) * (i / 2) / (LABEL_ROWS - 1);
-			box.top = i % 2 == 0 ? at - height - 1 : at + 2;
-		}
-		box.right = box.left + width;
-		box.bottom = box.top + height;
-		if (is_free(frame, &box))
-			return box;
-	}
-	return (struct box){ fmax(plot->left + 2, plot->right - width - 4), plot->top, plot->right,
-			     plot->top + height };
+	return x > box->left && x < box->right && y > box->top && y < box->bottom;
 }
 
-static void write_mark(FILE *out, struct chart *chart, struct frame *frame, const struct chart_mark *mark)
+/* Does the line of a mark run through? */
+static bool is_marked(const struct chart *chart, const struct frame *frame, const struct box *box)
+{
+	for (unsigned i = 0; i < chart->mark_count; i++) {
+		const struct chart_mark *mark = &chart->marks[i];
+		double x = mark->is_vertical ? place_x(chart, frame, mark->at) :
+					       (box->left + box->right) / 2;
+		double y = mark->is_vertical ? (box->top + box->bottom) / 2 :
+					       place_y(&chart->y, frame, mark->at);
+
+		if (is_inside(box, x, y))
+			return true;
+	}
+	return false;
+}
+
+/* Looked at in steps of a few units. */
+static bool runs_through(const struct box *box, const struct curve_point *from,
+			 const struct curve_point *to)
+{
+	unsigned steps = 1 + (unsigned)(hypot(to->x - from->x, to->y - from->y) / 4);
+
+	for (unsigned i = 0; i <= steps; i++)
+		if (is_inside(box, from->x + (to->x - from->x) * i / steps,
+			      from->y + (to->y - from->y) * i / steps))
+			return true;
+	return false;
+}
+
+static bool is_in_the_way(struct chart *chart, const struct chart_series *series,
+			  const struct frame *frame, const struct box *box)
+{
+	const struct chart_axis *axis = upward(chart, series);
+	struct curve_point last = { NAN, NAN };
+
+	for (size_t i = 0; i < series->curve.count; i++) {
+		const struct curve_point *point = &series->curve.points[i];
+		struct curve_point here;
+
+		if (!chart_axis_shows(&chart->x, point->x) || !chart_axis_shows(axis, point->y))
+			continue;
+		here.x = place_x(chart, frame, point->x);
+		here.y = place_y(axis, frame, point->y);
+		if (runs_through(box, isnan(last.x) ? &here : &last, &here))
+			return true;
+		last = here;
+	}
+	return false;
+}
+
+static bool is_crossed(struct chart *chart, const struct frame *frame, const struct box *box)
+{
+	for (unsigned i = 0; i < chart->series_count; i++)
+		if (is_in_the_way(chart, &chart->series[i], frame, box))
+			return true;
+	return is_marked(chart, frame, box);
+}
+
+/* The candidates for a label beside its line: from the top on, or from the right on. */
+static struct box candidate(const struct frame *frame, const struct chart_mark *mark, double at,
+			    double width, unsigned number)
+{
+	const struct box *plot = &frame->plot;
+	double height = LETTER + 3, row = floor(number / 2.0);
+	struct box box;
+
+	if (mark->is_vertical) {
+		box.left = (number % 2) == (at < (plot->left + plot->right) / 2) ? at - width - 5 :
+										   at + 5;
+		box.top = plot->top + 2 + row * height;
+	} else {
+		box.left = plot->right - width - 4 -
+			   (plot->right - plot->left - width - 8) * row / (LABEL_ROWS - 1);
+		box.top = number % 2 == 0 ? at - height - 1 : at + 2;
+	}
+	box.right = box.left + width;
+	box.bottom = box.top + height;
+	return box;
+}
+
+/* The first that is free of labels, curves and lines; else the first that is free of labels. */
+static struct box find_place(struct chart *chart, const struct frame *frame,
+			     const struct chart_mark *mark, double at, double width)
+{
+	struct box found = { fmax(frame->plot.left + 2, frame->plot.right - width - 4),
+			     frame->plot.top, frame->plot.right, frame->plot.top + LETTER + 3 };
+	bool has_found = false;
+
+	for (unsigned i = 0; i < LABEL_ROWS * 2; i++) {
+		struct box box = candidate(frame, mark, at, width, i);
+
+		if (!is_free(frame, &box))
+			continue;
+		if (!is_crossed(chart, frame, &box))
+			return box;
+		if (!has_found)
+			found = box;
+		has_found = true;
+	}
+	return found;
+}
+
+static void write_mark(FILE *out, struct chart *chart, struct frame *frame,
+		       const struct chart_mark *mark)
 {
 	const struct chart_axis *axis = mark->is_vertical ? &chart->x : &chart->y;
 	bool is_beyond = mark->at > axis->high * (1 + 1e-9);
-	double at = mark->is_vertical ? place_x(chart, frame, mark->at) : place_y(axis, frame, mark->at);
+	double at = mark->is_vertical ? place_x(chart, frame, mark->at) :
+					place_y(axis, frame, mark->at);
 	const char *arrow = !is_beyond ? "" : mark->is_vertical ? "→ " : "↑ ";
-	struct box box = find_place(frame, mark, at, text_width(mark->text) + text_width(arrow));
+	struct box box =
+		find_place(chart, frame, mark, at, text_width(mark->text) + text_width(arrow));
 
 	if (!is_beyond && mark->is_vertical)
-		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>\n", mark->is_limit ? "limit" : "mark",
-			at, frame->plot.top, frame->plot.bottom);
+		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fV%.1f\"/>\n",
+			mark->is_limit ? "limit" : "mark", at, frame->plot.top, frame->plot.bottom);
 	else if (!is_beyond)
-		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>\n", mark->is_limit ? "limit" : "mark",
-			frame->plot.left, at, frame->plot.right);
+		fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>\n",
+			mark->is_limit ? "limit" : "mark", frame->plot.left, at, frame->plot.right);
 	frame->labels[frame->label_count++] = box;
 	fprintf(out, "<text class=\"halo%s\" x=\"%.1f\" y=\"%.1f\"", mark->is_limit ? " beyond" : "",
 		mark->is_vertical && box.left < at ? box.right : box.left, box.bottom - 4);
@@ -396,7 +486,8 @@ static void describe_series(FILE *out, const struct chart *chart, const struct c
 		low = points[i].y < points[low].y ? i : low;
 		high = points[i].y > points[high].y ? i : high;
 	}
-	markup_format(out, "%s: first %s", series->name, chart_axis_value(value, axis->unit, points[0].y));
+	markup_format(out, "%s: first %s", series->name,
+		      chart_axis_value(value, axis->unit, points[0].y));
 	markup_format(out, ", lowest %s at %s", chart_axis_value(value, axis->unit, points[low].y),
 		      chart_axis_value(place, chart->x.unit, points[low].x));
 	markup_format(out, ", highest %s at %s", chart_axis_value(value, axis->unit, points[high].y),
@@ -426,12 +517,14 @@ static void write_legend(FILE *out, const struct chart *chart)
 
 		fputs("<li><svg viewBox=\"0 0 24 10\" aria-hidden=\"true\">", out);
 		if (series->style == CHART_BARS)
-			fprintf(out, "<rect class=\"bar f%u\" x=\"5\" width=\"14\" height=\"10\"/>", series->colour);
+			fprintf(out, "<rect class=\"bar f%u\" x=\"5\" width=\"14\" height=\"10\"/>",
+				series->colour);
 		else
 			fprintf(out, "<path class=\"line%s s%u\" d=\"M1 5H23\"/>",
 				series->is_dashed ? " former" : "", series->colour);
 		if (series->style == CHART_DOTTED_LINE)
-			fprintf(out, "<circle class=\"f%u\" cx=\"12\" cy=\"5\" r=\"3\"/>", series->colour);
+			fprintf(out, "<circle class=\"f%u\" cx=\"12\" cy=\"5\" r=\"3\"/>",
+				series->colour);
 		fputs("</svg><span>", out);
 		markup_text(out, series->name);
 		fputs("</span></li>\n", out);
@@ -454,8 +547,8 @@ void chart_write(FILE *out, struct chart *chart)
 		write_y_axis(out, &chart->second, &frame, true);
 	write_x_axis(out, chart, &frame);
 	write_series(out, chart, &frame);
-	fprintf(out, "<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", frame.plot.left, frame.plot.top,
-		frame.plot.bottom, frame.plot.right);
+	fprintf(out, "<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", frame.plot.left,
+		frame.plot.top, frame.plot.bottom, frame.plot.right);
 	for (unsigned i = 0; i < chart->mark_count; i++)
 		write_mark(out, chart, &frame, &chart->marks[i]);
 	fputs("</svg>\n", out);

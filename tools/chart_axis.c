@@ -32,9 +32,9 @@ static const struct {
 	unsigned count;
 	double turn; /* the next larger is taken from so many of one on */
 } measures[] = {
-	[CHART_NUMBER] = { number_measures, 1, 1 },   [CHART_PERCENT] = { percent_measures, 1, 1 },
-	[CHART_BYTES] = { bytes_measures, 6, 1 },     [CHART_SECONDS] = { seconds_measures, 7, 3 },
-	[CHART_RATE] = { rate_measures, 1, 1 },       [CHART_CELSIUS] = { celsius_measures, 1, 1 },
+	[CHART_NUMBER] = { number_measures, 1, 1 }, [CHART_PERCENT] = { percent_measures, 1, 1 },
+	[CHART_BYTES] = { bytes_measures, 6, 1 },   [CHART_SECONDS] = { seconds_measures, 7, 3 },
+	[CHART_RATE] = { rate_measures, 1, 1 },     [CHART_CELSIUS] = { celsius_measures, 1, 1 },
 };
 
 /* The largest of which the value has so many. */
@@ -91,8 +91,8 @@ static double nice_step(double range, unsigned most)
 
 static void settle_linear(struct chart_axis *axis, unsigned most)
 {
-	const struct measure *measure =
-		measure_for(axis->unit, fmax(fabs(axis->high), fabs(axis->low)), measures[axis->unit].turn);
+	const struct measure *measure = measure_for(
+		axis->unit, fmax(fabs(axis->high), fabs(axis->low)), measures[axis->unit].turn);
 	double step, first, last;
 	int decimals;
 
@@ -124,7 +124,8 @@ static void settle_linear(struct chart_axis *axis, unsigned most)
 /* A power is told by its own measure: 256 KiB, 1 MiB. Where all have one measure the axis tells it. */
 static void settle_log(struct chart_axis *axis, unsigned most)
 {
-	double base = axis->scale == CHART_LOG2 ? 2 : 10, first, last, low, high, stride = 1;
+	double base = axis->scale == CHART_LOG2 ? 2 : 10, low, high;
+	int first, last, stride = 1;
 	double unit = measures[axis->unit].count == 1 ? measures[axis->unit].list[0].size : 1;
 	bool has_measures = measures[axis->unit].count > 1;
 
@@ -142,19 +143,20 @@ static void settle_log(struct chart_axis *axis, unsigned most)
 	}
 	axis->low = pow(base, low) * unit;
 	axis->high = pow(base, high) * unit;
-	first = ceil(low - 1e-6);
-	last = floor(high + 1e-6);
-	while ((last - first) / stride + 1 > most)
+	first = (int)ceil(low - 1e-6);
+	last = (int)floor(high + 1e-6);
+	while ((last - first) / stride + 1 > (int)most)
 		stride++;
 	if (!has_measures)
-		snprintf(axis->unit_text, sizeof(axis->unit_text), "%s", measures[axis->unit].list[0].name);
-	for (double i = first; i <= last; i += stride) {
+		snprintf(axis->unit_text, sizeof(axis->unit_text), "%s",
+			 measures[axis->unit].list[0].name);
+	for (int i = first; i <= last; i += stride) {
 		double at = pow(base, i) * unit;
 		const struct measure *measure = measure_for(axis->unit, at, 1);
 		char text[CHART_TICK_LEN];
 
-		snprintf(text, sizeof(text), "%.7g%s%s", at / measure->size, has_measures ? " " : "",
-			 has_measures ? measure->name : "");
+		snprintf(text, sizeof(text), "%.7g%s%s", at / measure->size,
+			 has_measures ? " " : "", has_measures ? measure->name : "");
 		add_tick(axis, at, text);
 	}
 }
@@ -193,9 +195,14 @@ char *chart_axis_value(char *text, enum chart_unit unit, double value)
 		return text;
 	}
 	/* 0 s, and not 0 ns */
-	measure = measure_for(unit, value == 0 && unit == CHART_SECONDS ? 1 : fabs(value), measures[unit].turn);
+	measure = measure_for(unit, value == 0 && unit == CHART_SECONDS ? 1 : fabs(value),
+			      measures[unit].turn);
 	value /= measure->size;
-	snprintf(text, CHART_VALUE_LEN, "%.*f%s%s", fabs(value) >= 100 || value == 0 ? 0 : fabs(value) >= 10 ? 1 : fabs(value) >= 1 ? 2 : 3,
+	snprintf(text, CHART_VALUE_LEN, "%.*f%s%s",
+		 fabs(value) >= 100 || value == 0 ? 0 :
+		 fabs(value) >= 10                ? 1 :
+		 fabs(value) >= 1                 ? 2 :
+						    3,
 		 value, measure->name[0] ? " " : "", measure->name);
 	return text;
 }

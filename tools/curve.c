@@ -176,7 +176,8 @@ static int64_t duration_ns(const struct trace_write *write)
 	return write->ended_ns - write->started_ns;
 }
 
-size_t curve_worst_writes(const struct trial_run *run, int64_t least_ns, struct worst_write *worst, size_t most)
+size_t curve_worst_writes(const struct trial_run *run, int64_t least_ns, struct worst_write *worst,
+			  size_t most)
 {
 	size_t found = 0;
 

@@ -66,6 +66,7 @@ struct worst_write {
  * @least_ns: shorter ones don't count
  * Return: how many, up to @most.
  */
-size_t curve_worst_writes(const struct trial_run *run, int64_t least_ns, struct worst_write *worst, size_t most);
+size_t curve_worst_writes(const struct trial_run *run, int64_t least_ns, struct worst_write *worst,
+			  size_t most);
 
 #endif

@@ -44,7 +44,8 @@ static const char *disk_name(const struct figures *of, unsigned disk)
 }
 
 /* A former run's curve, in the colour of its own disk. */
-static void add_former(struct drawing *drawing, const struct curve *former, unsigned colour, const char *name)
+static void add_former(struct drawing *drawing, const struct curve *former, unsigned colour,
+		       const char *name)
 {
 	struct curve curve = { 0 };
 	struct chart_series *series;
@@ -70,8 +71,8 @@ static unsigned shown_disks(const struct figures *of)
 
 /* ---- ring level over time ---- */
 
-static void add_ring(struct drawing *drawing, const struct trial_run *run, enum chart_style style, unsigned colour,
-		     const char *name)
+static void add_ring(struct drawing *drawing, const struct trial_run *run, enum chart_style style,
+		     unsigned colour, const char *name)
 {
 	struct curve curve = { 0 };
 
@@ -104,8 +105,9 @@ static const char *draw_ring(struct drawing *drawing)
 		chart->y.most = fmax(high * 1.2, 1);
 	snprintf(text, sizeof(text), "capacity %s", chart_axis_value(value, CHART_BYTES, capacity));
 	chart_mark(chart, false, true, capacity, text);
-	if (run->was_run) {
-		snprintf(text, sizeof(text), "highest %s", chart_axis_value(value, CHART_BYTES, (double)run->high_water_bytes));
+	if (run->was_run && high < capacity * 0.98) {
+		snprintf(text, sizeof(text), "highest %s",
+			 chart_axis_value(value, CHART_BYTES, (double)run->high_water_bytes));
 		chart_mark(chart, false, false, (double)run->high_water_bytes, text);
 	}
 	if (run->first_overflow_ns >= 0)
@@ -125,9 +127,43 @@ static void mark_cliffs(struct drawing *drawing, unsigned disk)
 
 		if (cliff->disk >= 0 && cliff->disk != (int)disk)
 			continue;
-		snprintf(text, sizeof(text), "%s after %s", cliff->code, chart_axis_value(value, CHART_BYTES, cliff->at_bytes));
+		snprintf(text, sizeof(text), "%s after %s", cliff->code,
+			 chart_axis_value(value, CHART_BYTES, cliff->at_bytes));
 		chart_mark(drawing->chart, true, true, cliff->at_bytes, text);
 	}
+}
+
+/* What the disk wrote as fast as it went, or else in the run at the rate; NULL = neither. */
+static const struct trial_part *rate_part(const struct trial *trial, unsigned disk, bool *is_paced)
+{
+	const struct trial_run *full = &trial->disks[disk].full;
+
+	*is_paced = !full->part_count;
+	if (full->part_count)
+		return &full->parts[0];
+	for (unsigned i = 0; trial->paced.was_run && i < trial->paced.part_count; i++)
+		if (trial->paced.parts[i].disk == disk)
+			return &trial->paced.parts[i];
+	return NULL;
+}
+
+static void add_rate(struct drawing *drawing, unsigned disk)
+{
+	const struct baseline_disk *former = former_disk(drawing, disk);
+	bool is_paced;
+	const struct trial_part *part = rate_part(drawing->of->trial, disk, &is_paced);
+	const char *name = disk_name(drawing->of, disk);
+	struct curve curve = { 0 };
+	char text[CHART_NAME_LEN];
+
+	if (part)
+		keep(drawing, curve_rate(&curve, part));
+	snprintf(text, sizeof(text), "%.40s%s", name, is_paced ? ", run at the rate" : "");
+	chart_add(drawing->chart, &curve, CHART_LINE, disk, text);
+	snprintf(text, sizeof(text), "%.40s, former run", name);
+	if (former)
+		add_former(drawing, &former->rate, disk, text);
+	mark_cliffs(drawing, disk);
 }
 
 static const char *draw_rate(struct drawing *drawing)
@@ -135,26 +171,17 @@ static const char *draw_rate(struct drawing *drawing)
 	const struct trial *trial = drawing->of->trial;
 	struct chart *chart = drawing->chart;
 	char text[CHART_NAME_LEN];
-	double each = (double)drawing->of->judgement->rate_bps / (trial->disk_count ? trial->disk_count : 1);
+	double each = (double)drawing->of->judgement->rate_bps /
+		      (trial->disk_count ? trial->disk_count : 1);
 
 	chart->x = tight("written to a disk", CHART_BYTES, CHART_LINEAR);
 	chart->y = axis("rate", CHART_RATE, CHART_LINEAR);
-	for (unsigned i = 0; i < shown_disks(drawing->of); i++) {
-		const struct trial_run *run = &trial->disks[i].full;
-		const struct baseline_disk *former = former_disk(drawing, i);
-		struct curve curve = { 0 };
-
-		if (run->part_count)
-			keep(drawing, curve_rate(&curve, &run->parts[0]));
-		chart_add(chart, &curve, CHART_LINE, i, disk_name(drawing->of, i));
-		snprintf(text, sizeof(text), "%.40s, former run", disk_name(drawing->of, i));
-		if (former)
-			add_former(drawing, &former->rate, i, text);
-		mark_cliffs(drawing, i);
-	}
+	for (unsigned i = 0; i < shown_disks(drawing->of); i++)
+		add_rate(drawing, i);
 	if (chart->series_count == 0)
-		return "there was no run at full speed";
-	snprintf(text, sizeof(text), "needed: %.0f Mbit/s%s", each / 1e6, trial->disk_count > 1 ? " each" : "");
+		return "no writes were traced";
+	snprintf(text, sizeof(text), "needed: %.0f Mbit/s%s", each / 1e6,
+		 trial->disk_count > 1 ? " each" : "");
 	chart_mark(chart, false, true, each, text);
 	return NULL;
 }
@@ -174,7 +201,8 @@ static const char *draw_position(struct drawing *drawing)
 		struct curve curve = { 0 };
 
 		for (unsigned k = 0; k < read->count; k++)
-			keep(drawing, curve_add(&curve, read->points[k].position, read->points[k].rate_bps));
+			keep(drawing,
+			     curve_add(&curve, read->points[k].position, read->points[k].rate_bps));
 		chart_add(chart, &curve, CHART_DOTTED_LINE, i, disk_name(drawing->of, i));
 		if (former)
 			add_former(drawing, &former->position, i, "former run");
@@ -200,14 +228,17 @@ static const char *draw_survival(struct drawing *drawing)
 		keep(drawing, curve_survival(&curve, &run->parts[i]));
 		if (curve.count)
 			worst_s = fmax(worst_s, curve.points[curve.count - 1].x);
-		chart_add(chart, &curve, CHART_LINE, run->parts[i].disk, disk_name(drawing->of, run->parts[i].disk));
+		chart_add(chart, &curve, CHART_LINE, run->parts[i].disk,
+			  disk_name(drawing->of, run->parts[i].disk));
 	}
 	if (chart->series_count == 0)
 		return "there was no run at the rate, or its writes were not traced";
 	if (bytes_per_s > 0) {
-		snprintf(text, sizeof(text), "r·w = %s", chart_axis_value(value, CHART_BYTES, bytes_per_s * worst_s));
+		snprintf(text, sizeof(text), "r·w = %s",
+			 chart_axis_value(value, CHART_BYTES, bytes_per_s * worst_s));
 		chart_mark(chart, true, false, worst_s, text);
-		snprintf(text, sizeof(text), "R = %s", chart_axis_value(value, CHART_BYTES, (double)run->ring_bytes));
+		snprintf(text, sizeof(text), "R = %s",
+			 chart_axis_value(value, CHART_BYTES, (double)run->ring_bytes));
 		chart_mark(chart, true, true, (double)run->ring_bytes / bytes_per_s, text);
 	}
 	return NULL;
@@ -227,9 +258,12 @@ static const char *draw_needed(struct drawing *drawing)
 	chart->x = tight("rate", CHART_RATE, CHART_LOG2);
 	chart->y = axis("ring needed", CHART_BYTES, CHART_LOG2);
 	for (unsigned i = 0; i < judgement->curve_count; i++)
-		keep(drawing, curve_add(&curve, judgement->curve[i].rate_bps, judgement->curve[i].ring_bytes));
+		keep(drawing,
+		     curve_add(&curve, judgement->curve[i].rate_bps, judgement->curve[i].ring_bytes));
 	chart_add(chart, &curve, CHART_LINE, 0, "replayed");
-	if (drawing->of->trial->paced.was_run && judgement->q_bytes > 0)
+	/* Where the ring was full, more would have been needed. */
+	if (drawing->of->trial->paced.was_run && drawing->of->trial->paced.overflow_count == 0 &&
+	    judgement->q_bytes > 0)
 		keep(drawing, curve_add(&measured, (double)judgement->rate_bps, judgement->q_bytes));
 	chart_add(chart, &measured, CHART_DOTTED_LINE, 1, "measured");
 	if (baseline)
@@ -274,7 +308,8 @@ static const char *draw_sweep(struct drawing *drawing, const struct trial_sweep 
 	else
 		chart->second.title = NULL;
 	if (former)
-		add_former(drawing, is_depth ? &former->depths : &former->blocks, 2, "rate, former run");
+		add_former(drawing, is_depth ? &former->depths : &former->blocks, 2,
+			   "rate, former run");
 	return NULL;
 }
 
@@ -313,7 +348,7 @@ static const struct figure {
 	  "What waits in the ring during the run at the rate. Peaks are stalls of a disk; look whether it comes down again after each. A level that rises on and on means that the disks are too slow, and no ring is large enough.",
 	  draw_ring, false },
 	{ "rate", "Rate against bytes written",
-	  "Each disk alone, as fast as it goes. Look for a step down, where a cache is full, and whether what is left lies well above the line that is needed.",
+	  "Each disk alone, as fast as it goes; where that was not tried, in the run at the rate. Look for a step down, where a cache is full, and whether what is left lies well above the line that is needed.",
 	  draw_rate, false },
 	{ "position", "Rate against position",
 	  "Read over the whole device. Rotating disks fall to about half towards the end; a dip at one place is a weak region.",
@@ -322,13 +357,13 @@ static const struct figure {
 	  "So many of the writes take longer than that, both axes logarithmic. While a write takes w the ring gains r·w; at the line R one write alone would fill it. Look how far the end of the curve is from R.",
 	  draw_survival, false },
 	{ "needed", "Ring against rate",
-	  "The measured times of the writes replayed at other rates: the ring that each would have needed. Where the curve ends no ring is enough. Only the marked point was measured.",
+	  "The measured times of the writes replayed at other rates: the ring that each would have needed. Where the curve ends no ring is enough. Only the marked point, if there is one, was measured.",
 	  draw_needed, false },
 	{ "blocks", "Rate by size of a write",
-	  "Larger writes cost less CPU. The dark bar is the knee: the smallest size within 5 % of the best rate.",
+	  "Larger writes cost less CPU. The bar in full colour is the knee: the smallest size within 5 % of the best rate.",
 	  draw_blocks, true },
 	{ "depth", "Rate by writes in flight",
-	  "With too few in flight the disk waits for the next one. The dark bar is the knee; more only makes each write wait longer.",
+	  "With too few in flight the disk waits for the next one. The bar in full colour is the knee; more only makes each write wait longer.",
 	  draw_depths, true },
 	{ "temperature", "Temperature",
 	  "Of the hottest disk during the run at the rate. Look whether it still rises at the end: a disk that is too hot slows down.",
@@ -336,15 +371,16 @@ static const struct figure {
 };
 
 /* A figure with data; without, why: for the list at the end. */
-static const char *write_figure(FILE *out, const struct figures *of, const struct figure *figure, unsigned disk,
-				int *error)
+static const char *write_figure(FILE *out, const struct figures *of, const struct figure *figure,
+				unsigned disk, int *error)
 {
 	struct chart chart;
 	struct drawing drawing = { of, &chart, disk, 0 };
 	char id[48], title[CHART_NAME_LEN + 64];
 	const char *why;
 
-	snprintf(id, sizeof(id), figure->is_of_a_disk ? "figure-%s-%u" : "figure-%s", figure->id, disk + 1);
+	snprintf(id, sizeof(id), figure->is_of_a_disk ? "figure-%s-%u" : "figure-%s", figure->id,
+		 disk + 1);
 	if (figure->is_of_a_disk && of->trial->disk_count > 1)
 		snprintf(title, sizeof(title), "%s: %.60s", figure->title, disk_name(of, disk));
 	else

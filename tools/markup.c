@@ -12,7 +12,11 @@
 static size_t decode(const unsigned char *text, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = text[0] < 0x80 ? 1 : text[0] >> 5 == 6 ? 2 : text[0] >> 4 == 14 ? 3 : text[0] >> 3 == 30 ? 4 : 0;
+	size_t len = text[0] < 0x80     ? 1 :
+		     text[0] >> 5 == 6  ? 2 :
+		     text[0] >> 4 == 14 ? 3 :
+		     text[0] >> 3 == 30 ? 4 :
+					  0;
 
 	if (len < 2) {
 		*code = text[0];

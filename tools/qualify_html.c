@@ -27,7 +27,7 @@ static const char page_css[] =
 	"body{margin:0 auto;padding:12px;max-width:1400px;background:var(--paper);color:var(--ink);"
 	"font:15px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\n"
 	"h1{font-size:1.3rem;line-height:1.3;margin:.3em 0}h2{font-size:1.1rem;margin:1.6em 0 .4em}"
-	"h3{font-size:1rem;margin:0 0 .3em}\n"
+	"h3{font-size:1rem;margin:1.2em 0 .3em}figure h3{margin-top:0}.words th{white-space:nowrap}\n"
 	"p{margin:.4em 0;max-width:75em}.soft,figcaption,.absent{color:var(--soft)}\n"
 	".badge{display:inline-block;padding:.1em .6em;border:2px solid currentColor;border-radius:.4em;"
 	"margin-right:.4em;letter-spacing:.03em;white-space:nowrap}\n"
@@ -43,7 +43,8 @@ static const char page_css[] =
 	"table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
 	"th,td{text-align:left;vertical-align:top;padding:.35em .7em .35em 0;border-bottom:1px solid var(--grid)}"
 	"th{font-weight:600;color:var(--soft);font-size:.87rem}\n"
-	"td.n,th.n{text-align:right}.rates{max-width:44em}.rates td,.rates th{overflow-wrap:normal}\n"
+	"td.n,th.n{text-align:right}.fit{width:auto}.fit td,.fit th{padding-right:1.2em;overflow-wrap:normal}.fit td.n:not(.loose){white-space:nowrap}"
+	"@media (max-width:500px){.fit{font-size:.87rem}.fit td,.fit th{padding-right:.7em}}\n"
 	"tr.measured td{font-weight:600;background:var(--shade)}tr.measured td:first-child{padding-left:.4em}\n"
 	".wide{overflow-x:auto}.wide table{overflow-wrap:normal}\n"
 	".reasons td:first-child{white-space:nowrap;font-weight:600}.reasons .code{display:block;color:var(--soft);"
@@ -101,7 +102,8 @@ static void write_verdict(FILE *out, const struct figures *of)
 	const struct judgement *judgement = of->judgement;
 	char text[TRIAL_TEXT_LEN];
 
-	fprintf(out, "<div class=\"verdict %s\">\n<h1><span class=\"badge\">%s</span><span class=\"text\">",
+	fprintf(out,
+		"<div class=\"verdict %s\">\n<h1><span class=\"badge\">%s</span><span class=\"text\">",
 		verdict_class(judgement->result), verdict_name(judgement->result));
 	markup_text(out, headline_rest(judgement));
 	fputs("</span></h1>\n", out);
@@ -138,22 +140,34 @@ static void write_facts(FILE *out, const struct figures *of)
 
 	fputs("<dl>\n", out);
 	snprintf(more, sizeof(more), "%.2f MiB/s", (double)j->rate_bps / 8 / 1048576);
-	write_fact(out, of->trial->asked.is_rate_auto ? "Rate found" : "Rate asked for", chart_axis_known(value, CHART_RATE, (double)j->rate_bps), more);
-	snprintf(more, sizeof(more), "at its worst %s", chart_axis_known(other, CHART_RATE, j->capability_low_bps));
-	write_fact(out, "The disks carry", chart_axis_known(value, CHART_RATE, j->capability_bps), more);
+	write_fact(out, of->trial->asked.is_rate_auto ? "Rate found" : "Rate asked for",
+		   chart_axis_known(value, CHART_RATE, (double)j->rate_bps), more);
+	snprintf(more, sizeof(more), "at its worst %s",
+		 chart_axis_known(other, CHART_RATE, j->capability_low_bps));
+	write_fact(out, "The disks carry", chart_axis_known(value, CHART_RATE, j->capability_bps),
+		   more);
 	chart_axis_known(value, CHART_PERCENT, j->rho);
 	snprintf(more, sizeof(more), "up to %.0f %% is a pass", of->trial->asked.rho_pass * 100);
 	write_fact(out, "Utilisation", value, more);
-	snprintf(more, sizeof(more), "of %s", chart_axis_known(other, CHART_BYTES, (double)of->trial->asked.ring_bytes));
+	snprintf(more, sizeof(more), "of %s",
+		 chart_axis_known(other, CHART_BYTES, (double)of->trial->asked.ring_bytes));
 	write_fact(out, "Most in the ring", chart_axis_known(value, CHART_BYTES, j->q_bytes), more);
-	write_fact(out, "Ring for the planned time", chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes), "");
-	snprintf(more, sizeof(more), "planned: %s", chart_axis_known(other, CHART_SECONDS, (double)of->trial->asked.horizon_ns / 1e9));
-	write_fact(out, "This test is good for", chart_axis_known(value, CHART_SECONDS, j->h_max_s), more);
-	snprintf(value, sizeof(value), "%s", run->was_run ? run->overflow_count ? "yes" : "none" : "not known");
-	snprintf(more, sizeof(more), "%s lost", chart_axis_known(other, CHART_BYTES, (double)run->overflow_bytes));
+	write_fact(out, "Ring for the planned time",
+		   chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes), "");
+	snprintf(more, sizeof(more), "planned: %s",
+		 chart_axis_known(other, CHART_SECONDS, (double)of->trial->asked.horizon_ns / 1e9));
+	write_fact(out, "This test is good for", chart_axis_known(value, CHART_SECONDS, j->h_max_s),
+		   more);
+	snprintf(value, sizeof(value), "%s",
+		 run->was_run ? run->overflow_count ? "yes" : "none" : "not known");
+	snprintf(more, sizeof(more), "%s lost",
+		 chart_axis_known(other, CHART_BYTES, (double)run->overflow_bytes));
 	write_fact(out, "Overflows", value, run->was_run && run->overflow_count ? more : "");
-	snprintf(value, sizeof(value), "%zu", j->stalls.count);
-	snprintf(more, sizeof(more), "the worst %s", chart_axis_known(other, CHART_SECONDS, j->stalls.worst_s));
+	snprintf(value, sizeof(value), "not known");
+	if (run->was_run)
+		snprintf(value, sizeof(value), "%zu", j->stalls.count);
+	snprintf(more, sizeof(more), "the worst %s",
+		 chart_axis_known(other, CHART_SECONDS, j->stalls.worst_s));
 	write_fact(out, "Stalls", value, j->stalls.count ? more : "");
 	fputs("</dl>\n", out);
 }
@@ -172,8 +186,8 @@ static void write_reasons(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->reason_count; i++) {
 		const struct judgement_reason *reason = &judgement->reasons[i];
 
-		fprintf(out, "<tr><td><span class=\"%s\">%s</span><span class=\"code\">", verdict_class(reason->weight),
-			verdict_name(reason->weight));
+		fprintf(out, "<tr><td><span class=\"%s\">%s</span><span class=\"code\">",
+			verdict_class(reason->weight), verdict_name(reason->weight));
 		markup_text(out, reason->code);
 		fputs("</span></td><td>", out);
 		markup_text(out, reason->text);
@@ -196,22 +210,27 @@ static void write_rates(FILE *out, const struct figures *of)
 
 	fputs("<h2>Will it work?</h2>\n", out);
 	if (judgement->row_count == 0) {
-		write_paragraph(out, " class=\"soft\"", "No writes were measured that could be replayed at other rates.");
+		write_paragraph(out, " class=\"soft\"",
+				"No writes were measured that could be replayed at other rates.");
 		return;
 	}
-	markup_format(out, "With a ring of %s. One rate was measured; the others are predicted from its times.",
+	markup_format(out,
+		      "With a ring of %s. One rate was measured; the others are predicted from its times.",
 		      chart_axis_known(value, CHART_BYTES, (double)of->trial->asked.ring_bytes));
-	fputs("<div class=\"wide\"><table class=\"rates\" id=\"rates\">\n<thead><tr><th class=\"n\">Mbit/s</th><th>Verdict</th>"
+	fputs("<div class=\"wide\"><table class=\"fit\" id=\"rates\">\n<thead><tr><th class=\"n\">Mbit/s</th><th>Verdict</th>"
 	      "<th class=\"n\">Ring needed</th><th class=\"n\">Good for</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "<tr%s><td class=\"n\">%.0f%s</td><td class=\"%s\">%s</td>",
+		fprintf(out, "<tr%s><td class=\"n\">%.0f</td><td><span class=\"%s\">%s</span>%s</td>",
 			row->is_measured ? " class=\"measured\"" : "", (double)row->rate_bps / 1e6,
-			row->is_measured ? "<br/>measured" : "", verdict_class(row->result), verdict_name(row->result));
-		write_cell(out, " class=\"n\"",
-			   isfinite(row->ring_bytes) ? chart_axis_known(value, CHART_BYTES, row->ring_bytes) : "none is enough");
+			verdict_class(row->result), verdict_name(row->result),
+			row->is_measured ? " <small>measured</small>" : "");
+		write_cell(out, isfinite(row->ring_bytes) ? " class=\"n\"" : " class=\"n loose\"",
+			   isfinite(row->ring_bytes) ?
+				   chart_axis_known(value, CHART_BYTES, row->ring_bytes) :
+				   "none is enough");
 		write_cell(out, " class=\"n\"", chart_axis_known(value, CHART_SECONDS, row->h_max_s));
 		fputs("</tr>\n", out);
 	}
@@ -229,7 +248,7 @@ static void write_worst(FILE *out, const struct figures *of)
 
 	if (count == 0)
 		return;
-	fputs("<h3>The longest writes</h3>\n<table>\n<thead><tr><th class=\"n\">took</th><th class=\"n\">begun at</th>"
+	fputs("<h3>The longest writes</h3>\n<div class=\"wide\"><table class=\"fit\">\n<thead><tr><th class=\"n\">took</th><th class=\"n\">begun at</th>"
 	      "<th class=\"n\">file offset</th><th>disk</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (size_t i = 0; i < count; i++) {
@@ -238,27 +257,33 @@ static void write_worst(FILE *out, const struct figures *of)
 		fprintf(out, "<tr><td class=\"n\">%.3f s</td><td class=\"n\">%.1f s</td>",
 			(double)(write->ended_ns - write->started_ns) / 1e9,
 			(double)(write->started_ns - run->start_ns) / 1e9);
-		write_cell(out, " class=\"n\"", chart_axis_known(value, CHART_BYTES, (double)write->file_offset));
+		write_cell(out, " class=\"n\"",
+			   chart_axis_known(value, CHART_BYTES, (double)write->file_offset));
 		write_cell(out, "", of->trial->disks[worst[i].disk].target.path);
 		fputs("</tr>\n", out);
 	}
-	fputs("</tbody></table>\n", out);
+	fputs("</tbody></table></div>\n", out);
 }
 
 static void write_bins(FILE *out, const struct figures *of)
 {
 	const struct trial_run *run = &of->trial->paced;
 
-	fputs("<h3>Mark 5 bins</h3>\n<p class=\"soft\">Writes by their time, scaled to 65528 bytes as a Mark 5 counts them, in ms.</p>\n"
-	      "<div class=\"wide\"><table>\n<thead><tr><th>disk</th>",
+	fputs("<h3>Mark 5 bins</h3>\n<p class=\"soft\">Writes by their time, scaled to 65528 bytes as a Mark 5 counts them.</p>\n"
+	      "<div class=\"wide\"><table class=\"fit\">\n<thead><tr><th class=\"n\">up to</th>",
 	      out);
-	for (unsigned i = 0; i + 1 < SESSION_MARK5_BINS; i++)
-		fprintf(out, "<th class=\"n\">%.4g</th>", 1.125 * (1 << i));
-	fputs("<th class=\"n\">more</th></tr></thead>\n<tbody>\n", out);
 	for (unsigned p = 0; p < run->part_count; p++) {
-		fputs("<tr>", out);
-		write_cell(out, "", of->trial->disks[run->parts[p].disk].target.path);
-		for (unsigned i = 0; i < SESSION_MARK5_BINS; i++)
+		fputs("<th class=\"n\">", out);
+		markup_text(out, of->trial->disks[run->parts[p].disk].target.path);
+		fputs("</th>", out);
+	}
+	fputs("</tr></thead>\n<tbody>\n", out);
+	for (unsigned i = 0; i < SESSION_MARK5_BINS; i++) {
+		if (i + 1 < SESSION_MARK5_BINS)
+			fprintf(out, "<tr><td class=\"n\">%.4g ms</td>", 1.125 * (1 << i));
+		else
+			fputs("<tr><td class=\"n\">more</td>", out);
+		for (unsigned p = 0; p < run->part_count; p++)
 			fprintf(out, "<td class=\"n\">%" PRIu64 "</td>", run->parts[p].mark5_bins[i]);
 		fputs("</tr>\n", out);
 	}
@@ -281,11 +306,14 @@ static void write_run(FILE *out, const struct figures *of)
 	}
 	rate = seconds > 0 ? (double)run->written_bytes * 8 / seconds : 0;
 	fputs("<p>", out);
-	markup_format(out, "%s for %s: %.3f Mbit/s (%.2f MiB/s) sustained, with %.3f s of final sync; ", run->source,
-		      chart_axis_known(value, CHART_SECONDS, (double)run->duration_ns / 1e9), rate / 1e6, rate / 8 / 1048576,
-		      (double)(run->synced_ns - run->written_ns) / 1e9);
-	markup_format(out, "blocks of %s, ", chart_axis_known(value, CHART_BYTES, (double)run->block_bytes));
-	markup_format(out, "%u in flight, %s I/O by %s, %.1f s of CPU.", run->depth, run->io, run->engine, run->cpu_s);
+	markup_format(
+		out, "%s for %s: %.3f Mbit/s (%.2f MiB/s) sustained, with %.3f s of final sync; ",
+		run->source, chart_axis_known(value, CHART_SECONDS, (double)run->duration_ns / 1e9),
+		rate / 1e6, rate / 8 / 1048576, (double)(run->synced_ns - run->written_ns) / 1e9);
+	markup_format(out, "blocks of %s, ",
+		      chart_axis_known(value, CHART_BYTES, (double)run->block_bytes));
+	markup_format(out, "%u in flight, %s I/O by %s, %.1f s of CPU.", run->depth, run->io,
+		      run->engine, run->cpu_s);
 	fputs("</p>\n", out);
 	write_worst(out, of);
 	write_bins(out, of);
@@ -309,21 +337,41 @@ static void write_disk_measures(FILE *out, const struct trial_disk *disk)
 	char text[TRIAL_TEXT_LEN], a[CHART_VALUE_LEN], b[CHART_VALUE_LEN], c[CHART_VALUE_LEN];
 
 	if (disk->read.was_run) {
-		snprintf(text, sizeof(text), "%s in sequence; %s of what is cached", chart_axis_known(a, CHART_RATE, disk->read.sequential_bps),
+		snprintf(text, sizeof(text), "%s in sequence; %s of what is cached",
+			 chart_axis_known(a, CHART_RATE, disk->read.sequential_bps),
 			 chart_axis_known(b, CHART_RATE, disk->read.repeated_bps));
 		write_row(out, "read", text);
 	}
 	if (disk->rollover.was_run) {
-		snprintf(text, sizeof(text), "%s for a file of %s, %s at worst", chart_axis_known(a, CHART_SECONDS, (double)disk->rollover.median_ns / 1e9),
+		snprintf(text, sizeof(text), "%s for a file of %s, %s at worst",
+			 chart_axis_known(a, CHART_SECONDS, (double)disk->rollover.median_ns / 1e9),
 			 chart_axis_known(b, CHART_BYTES, (double)disk->rollover.file_bytes),
 			 chart_axis_known(c, CHART_SECONDS, (double)disk->rollover.worst_ns / 1e9));
 		write_row(out, "a new file", text);
 	}
 	if (disk->read_back.was_run) {
-		snprintf(text, sizeof(text), "%s read again, %s wrong %.300s", chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
-			 disk->read_back.wrong_bytes ? chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) : "nothing",
+		snprintf(text, sizeof(text), "%s read again, %s wrong %.300s",
+			 chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
+			 disk->read_back.wrong_bytes ?
+				 chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) :
+				 "nothing",
 			 disk->read_back.text);
 		write_row(out, "read back", text);
+	}
+}
+
+/* What others did on it during the run at the rate. */
+static void write_foreign(FILE *out, const struct figures *of, unsigned disk)
+{
+	const struct trial_run *run = &of->trial->paced;
+	char text[VALUE_LEN], share[CHART_VALUE_LEN];
+
+	for (unsigned i = 0; i < run->part_count; i++) {
+		if (run->parts[i].disk != disk)
+			continue;
+		snprintf(text, sizeof(text), "%s of its sectors",
+			 chart_axis_known(share, CHART_PERCENT, run->parts[i].pressure.foreign_share));
+		write_row(out, "others", text);
 	}
 }
 
@@ -335,27 +383,33 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 
 	fputs("<figure><h3>", out);
 	markup_text(out, disk->target.path);
-	fputs("</h3>\n<table>\n<tbody>\n", out);
+	fputs("</h3>\n<table class=\"words\">\n<tbody>\n", out);
 	write_row(out, "device", disk->target.device[0] ? disk->target.device : e->disk_name);
 	write_row(out, "model", e->model);
 	write_row(out, "serial", e->serial);
 	write_row(out, "firmware", e->firmware);
-	snprintf(text, sizeof(text), "%s, %s free", chart_axis_known(a, CHART_BYTES, (double)e->size_bytes),
+	snprintf(text, sizeof(text), "%s, %s free",
+		 chart_axis_known(a, CHART_BYTES, (double)e->size_bytes),
 		 chart_axis_known(b, CHART_BYTES, (double)e->free_bytes));
 	write_row(out, "size", text);
 	snprintf(text, sizeof(text), "%s %.400s", e->fs, e->mount_options);
 	write_row(out, "file system", text);
 	snprintf(text, sizeof(text), "%s, %s%s%s", e->transport,
-		 e->is_rotational < 0 ? "rotating or not: not known" : e->is_rotational ? "rotating" : "not rotating",
+		 e->is_rotational < 0 ? "rotating or not: not known" :
+		 e->is_rotational     ? "rotating" :
+					"not rotating",
 		 e->write_cache[0] ? ", cache " : "", e->write_cache);
 	write_row(out, "kind", text);
-	snprintf(text, sizeof(text), "%s of %s possible", chart_axis_known(a, CHART_RATE, e->link_bps), chart_axis_known(b, CHART_RATE, e->capable_bps));
+	snprintf(text, sizeof(text), "%s of %s possible", chart_axis_known(a, CHART_RATE, e->link_bps),
+		 chart_axis_known(b, CHART_RATE, e->capable_bps));
 	write_row(out, "link", text);
 	write_row(out, "scheduler", e->scheduler);
 	write_disk_measures(out, disk);
+	write_foreign(out, of, number);
 	for (unsigned i = 0; i < e->note_count; i++)
 		write_row(out, "note", e->notes[i]);
-	snprintf(text, sizeof(text), "%s for this trial, in files without a name: nothing of it is left",
+	snprintf(text, sizeof(text),
+		 "%s for this trial, in files without a name: nothing of it is left",
 		 chart_axis_known(a, CHART_BYTES, (double)qualify_written_bytes(of->trial, number)));
 	write_row(out, "written", text);
 	fputs("</tbody></table></figure>\n", out);
@@ -386,8 +440,8 @@ static void write_origin(FILE *out, const struct trial *trial)
 	char utc[UNITS_UTC_LEN];
 
 	fputs("<p class=\"soft\">", out);
-	markup_format(out, "vsib-qualify %s on %s (%s), %.19s UTC, in %.0f s.", VSIB_VERSION, trial->host.name,
-		      trial->host.kernel, units_format_utc(utc, trial->begin_utc_ns),
+	markup_format(out, "vsib-qualify %s on %s (%s), %.19s UTC, in %.0f s.", VSIB_VERSION,
+		      trial->host.name, trial->host.kernel, units_format_utc(utc, trial->begin_utc_ns),
 		      (double)(trial->end_utc_ns - trial->begin_utc_ns) / 1e9);
 	fputs("</p>\n", out);
 }

@@ -74,7 +74,8 @@ static json_t *config_of(const struct trial_asked *asked)
 	set(o, "rate_auto", json_boolean(asked->is_rate_auto));
 	set(o, "horizon_s", seconds(asked->horizon_ns));
 	set(o, "ring_bytes", report_object_number(asked->ring_bytes));
-	set(o, "block_bytes", asked->block_bytes ? report_object_number(asked->block_bytes) : json_null());
+	set(o, "block_bytes",
+	    asked->block_bytes ? report_object_number(asked->block_bytes) : json_null());
 	set(o, "depth", asked->depth ? report_object_number(asked->depth) : json_null());
 	set(o, "io", json_string(asked->use_direct ? "direct" : "buffered"));
 	set(o, "length", json_string(length_name(asked->length)));
@@ -136,7 +137,8 @@ static json_t *environment_of(const struct trial_environment *environment)
 	set(o, "serial", text(environment->serial));
 	set(o, "firmware", text(environment->firmware));
 	set(o, "transport", text(environment->transport));
-	set(o, "rotational", environment->is_rotational < 0 ? json_null() : json_boolean(environment->is_rotational));
+	set(o, "rotational",
+	    environment->is_rotational < 0 ? json_null() : json_boolean(environment->is_rotational));
 	set(o, "size_bytes", report_object_number(environment->size_bytes));
 	set(o, "fs", text(environment->fs));
 	set(o, "mount_point", text(environment->mount_point));
@@ -147,7 +149,8 @@ static json_t *environment_of(const struct trial_environment *environment)
 	set(o, "total_bytes", report_object_number(environment->total_bytes));
 	set(o, "reserve_bytes", report_object_number(environment->reserve_bytes));
 	set(o, "max_io_bytes", report_object_number(environment->max_io_bytes));
-	set(o, "queue_depth", environment->queue_depth ? report_object_number(environment->queue_depth) : json_null());
+	set(o, "queue_depth",
+	    environment->queue_depth ? report_object_number(environment->queue_depth) : json_null());
 	set(o, "notes", texts(environment->notes, environment->note_count));
 	return o;
 }
@@ -167,7 +170,9 @@ static json_t *series_of(const struct trial_series *series)
 		json_array_append_new(in, report_object_number(sample->received_bytes));
 		json_array_append_new(ring, report_object_number(sample->ring_bytes));
 		json_array_append_new(out, report_object_number(sample->written_bytes));
-		json_array_append_new(heat, sample->temperature_c > -1000 ? real(sample->temperature_c) : json_null());
+		json_array_append_new(heat, sample->temperature_c > -1000 ?
+						    real(sample->temperature_c) :
+						    json_null());
 	}
 	set(o, "t_s", t);
 	set(o, "in_bytes", in);
@@ -193,7 +198,8 @@ static double run_rate(const struct trial_run *run, uint64_t bytes)
 	return run->synced_ns > 0 ? (double)bytes * 8e9 / (double)run->synced_ns : 0;
 }
 
-static json_t *disk_of(const struct trial *trial, const struct trial_run *run, const struct trial_part *part)
+static json_t *disk_of(const struct trial *trial, const struct trial_run *run,
+		       const struct trial_part *part)
 {
 	struct report_disk object = {
 		.target = &trial->disks[part->disk].target,
@@ -270,7 +276,8 @@ static json_t *run_of(const struct trial *trial, const struct trial_run *run)
 	set(o, "stream_bytes", report_object_number(run->stream_bytes));
 	set(o, "written_bytes", report_object_number(run->written_bytes));
 	set(o, "lost_bytes", report_object_number(run->lost_bytes));
-	set(o, "first_overflow_s", run->first_overflow_ns < 0 ? json_null() : seconds(run->first_overflow_ns));
+	set(o, "first_overflow_s",
+	    run->first_overflow_ns < 0 ? json_null() : seconds(run->first_overflow_ns));
 	set(o, "cpu_s", real(run->cpu_s));
 	set(o, "ring", ring_of(trial, run));
 	for (unsigned i = 0; i < run->part_count; i++) {
@@ -352,8 +359,9 @@ static json_t *read_of(const struct trial_read *read)
 	set(o, "sequential_bps", known(read->sequential_bps));
 	set(o, "repeated_bps", known(read->repeated_bps));
 	for (unsigned i = 0; i < read->count; i++)
-		json_array_append_new(points, json_pack("{so so}", "position", real(read->points[i].position),
-							"rate_bps", real(read->points[i].rate_bps)));
+		json_array_append_new(points, json_pack("{so so}", "position",
+							real(read->points[i].position), "rate_bps",
+							real(read->points[i].rate_bps)));
 	set(o, "points", points);
 	set(o, "inner_ratio", known(read->inner_ratio));
 	set(o, "error", text_or_null(read->error));
@@ -387,7 +395,8 @@ static json_t *read_back_of(const struct trial_read_back *back)
 	o = json_object();
 	set(o, "bytes", report_object_number(back->bytes));
 	set(o, "wrong_bytes", report_object_number(back->wrong_bytes));
-	set(o, "wrong_offset", back->wrong_bytes ? report_object_number(back->wrong_offset) : json_null());
+	set(o, "wrong_offset",
+	    back->wrong_bytes ? report_object_number(back->wrong_offset) : json_null());
 	set(o, "rate_bps", known(back->rate_bps));
 	set(o, "text", text_or_null(back->text));
 	return o;
@@ -410,8 +419,10 @@ static json_t *disks_of(const struct trial *trial)
 		const struct trial_part *part = part_of(&trial->paced, i), none = { .disk = i };
 		json_t *o = disk_of(trial, &trial->paced, part ? part : &none);
 
-		set(o, "serial", text(disk->environment.serial[0] ? disk->environment.serial : disk->target.serial));
-		set(o, "model", text(disk->environment.model[0] ? disk->environment.model : disk->target.model));
+		set(o, "serial",
+		    text(disk->environment.serial[0] ? disk->environment.serial : disk->target.serial));
+		set(o, "model",
+		    text(disk->environment.model[0] ? disk->environment.model : disk->target.model));
 		set(o, "link", link_of(&disk->environment));
 		set(o, "topology", topology_of(&disk->environment));
 		set(o, "environment", environment_of(&disk->environment));
@@ -439,8 +450,8 @@ static uint64_t run_bytes(const struct trial_run *run, unsigned disk)
 uint64_t qualify_written_bytes(const struct trial *trial, unsigned disk)
 {
 	const struct trial_disk *d = &trial->disks[disk];
-	const struct trial_run *runs[] = { &d->full,       &d->alone,      &trial->together,
-					   &trial->paced,  &trial->source, &trial->interfered };
+	const struct trial_run *runs[] = { &d->full,      &d->alone,      &trial->together,
+					   &trial->paced, &trial->source, &trial->interfered };
 	uint64_t bytes = d->rollover.count * d->rollover.file_bytes;
 
 	for (unsigned i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
@@ -460,8 +471,9 @@ static json_t *scratch_of(const struct trial *trial)
 
 	for (unsigned i = 0; i < trial->disk_count; i++)
 		json_array_append_new(array,
-				      json_pack("{so so ss sb}", "target", text(trial->disks[i].target.path),
-						"written_bytes", report_object_number(qualify_written_bytes(trial, i)),
+				      json_pack("{so so ss sb}", "target",
+						text(trial->disks[i].target.path), "written_bytes",
+						report_object_number(qualify_written_bytes(trial, i)),
 						"as", "files without a name", "removed", 1));
 	return array;
 }
@@ -546,8 +558,9 @@ static json_t *replay_of(const struct judgement *judgement)
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < judgement->curve_count; i++)
-		json_array_append_new(array, json_pack("{so so}", "rate_bps", real(judgement->curve[i].rate_bps),
-						       "ring_bytes", real(judgement->curve[i].ring_bytes)));
+		json_array_append_new(
+			array, json_pack("{so so}", "rate_bps", real(judgement->curve[i].rate_bps),
+					 "ring_bytes", real(judgement->curve[i].ring_bytes)));
 	return array;
 }
 
@@ -602,9 +615,10 @@ json_t *qualify_json(const struct trial *trial, const struct judgement *judgemen
 	set(o, "series", series_of(&trial->paced.series));
 	set(o, "stalls", stalls_of(&trial->paced));
 	set(o, "replay", replay_of(judgement));
-	set(o, "runs", json_pack("{so so so so so}", "paced", run_of(trial, &trial->paced), "together",
-				 run_of(trial, &trial->together), "source", run_of(trial, &trial->source),
-				 "interfered", run_of(trial, &trial->interfered), "repeats", repeats_of(trial)));
+	set(o, "runs",
+	    json_pack("{so so so so so}", "paced", run_of(trial, &trial->paced), "together",
+		      run_of(trial, &trial->together), "source", run_of(trial, &trial->source),
+		      "interfered", run_of(trial, &trial->interfered), "repeats", repeats_of(trial)));
 	set(o, "scratch", scratch_of(trial));
 	return o;
 }

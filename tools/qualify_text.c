@@ -41,7 +41,8 @@ static void put(FILE *out, const char *label, const char *words)
 	fputc('\n', out);
 }
 
-__attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *label, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say(FILE *out, const char *label,
+						      const char *format, ...)
 {
 	char text[2 * TRIAL_TEXT_LEN];
 	va_list arguments;
@@ -64,8 +65,9 @@ static void text_verdict(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->reason_count; i++) {
 		const struct judgement_reason *reason = &judgement->reasons[i];
 
-		say(out, reason->weight == VERDICT_INCONCLUSIVE ? "UNKNOWN" : verdict_name(reason->weight), "%s: %s",
-		    reason->code, reason->text);
+		say(out,
+		    reason->weight == VERDICT_INCONCLUSIVE ? "UNKNOWN" : verdict_name(reason->weight),
+		    "%s: %s", reason->code, reason->text);
 		if (reason->advice[0])
 			put(out, "", reason->advice);
 	}
@@ -77,7 +79,8 @@ static void text_verdict(FILE *out, const struct figures *of)
 		put(out, "former run", text);
 	}
 	if (of->trial->is_interrupted)
-		put(out, "interrupted", "The trial ended before its time; what it had measured by then counts.");
+		put(out, "interrupted",
+		    "The trial ended before its time; what it had measured by then counts.");
 	if (of->trial->only_part[0])
 		put(out, "only a part", of->trial->only_part);
 }
@@ -93,7 +96,8 @@ static void text_worst(FILE *out, const struct figures *of)
 	for (size_t i = 0; i < count; i++) {
 		const struct trace_write *write = &worst[i].write;
 
-		say(out, i ? "" : "worst writes", "%.3f s, begun after %.1f s, at file offset %" PRIu64 ": %.300s",
+		say(out, i ? "" : "worst writes",
+		    "%.3f s, begun after %.1f s, at file offset %" PRIu64 ": %.300s",
 		    (double)(write->ended_ns - write->started_ns) / 1e9,
 		    (double)(write->started_ns - run->start_ns) / 1e9, write->file_offset,
 		    of->trial->disks[worst[i].disk].target.path);
@@ -108,8 +112,11 @@ static void text_bins(FILE *out, const struct figures *of)
 		const uint64_t *bins = run->parts[p].mark5_bins;
 
 		if (p == 0)
-			put(out, "Mark5 bins", "1.125 ms and less, 2.25, 4.5, 9, 18, 36, 72 ms, more, of 65528 bytes:");
-		say(out, "", "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "  %.300s",
+			put(out, "Mark5 bins",
+			    "1.125 ms and less, 2.25, 4.5, 9, 18, 36, 72 ms, more, of 65528 bytes:");
+		say(out, "",
+		    "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		    " %" PRIu64 " %" PRIu64 "  %.300s",
 		    bins[0], bins[1], bins[2], bins[3], bins[4], bins[5], bins[6], bins[7],
 		    run->part_count > 1 ? of->trial->disks[run->parts[p].disk].target.path : "");
 	}
@@ -128,14 +135,19 @@ static void text_run(FILE *out, const struct figures *of)
 	rate = seconds > 0 ? (double)run->written_bytes * 8 / seconds : 0;
 	say(out, "run", "%.100s at %.3f Mbit/s for %.1f s%s", run->source, (double)run->rate_bps / 1e6,
 	    (double)run->duration_ns / 1e9, run->is_interrupted ? ", interrupted" : "");
-	say(out, "sustained", "%.3f Mbit/s (%.2f MiB/s) with %.3f s of final sync, %s I/O, %u in flight, %.1f s of CPU",
-	    rate / 1e6, rate / 8 / 1048576, (double)(run->synced_ns - run->written_ns) / 1e9, run->io, run->depth, run->cpu_s);
-	say(out, "ring", "high-water mark %s (%.1f %% of %s) after %.3f s; %" PRIu64 " overflow%s, %s lost",
+	say(out, "sustained",
+	    "%.3f Mbit/s (%.2f MiB/s) with %.3f s of final sync, %s I/O, %u in flight, %.1f s of CPU",
+	    rate / 1e6, rate / 8 / 1048576, (double)(run->synced_ns - run->written_ns) / 1e9,
+	    run->io, run->depth, run->cpu_s);
+	say(out, "ring",
+	    "high-water mark %s (%.1f %% of %s) after %.3f s; %" PRIu64 " overflow%s, %s lost",
 	    chart_axis_known(high, CHART_BYTES, (double)run->high_water_bytes),
 	    run->ring_bytes ? (double)run->high_water_bytes * 100 / (double)run->ring_bytes : 0,
-	    chart_axis_known(capacity, CHART_BYTES, (double)run->ring_bytes), (double)run->high_water_at_ns / 1e9,
-	    run->overflow_count, run->overflow_count == 1 ? "" : "s",
-	    run->overflow_bytes ? chart_axis_known(lost, CHART_BYTES, (double)run->overflow_bytes) : "nothing");
+	    chart_axis_known(capacity, CHART_BYTES, (double)run->ring_bytes),
+	    (double)run->high_water_at_ns / 1e9, run->overflow_count,
+	    run->overflow_count == 1 ? "" : "s",
+	    run->overflow_bytes ? chart_axis_known(lost, CHART_BYTES, (double)run->overflow_bytes) :
+				  "nothing");
 	text_worst(out, of);
 	text_bins(out, of);
 	for (unsigned i = 0; i < run->warning_count; i++)
@@ -150,14 +162,19 @@ static void text_capability(FILE *out, const struct figures *of)
 	char value[CHART_VALUE_LEN], other[CHART_VALUE_LEN];
 
 	if (j->capability_bps > 0)
-		say(out, "capability", "%s, at its worst %s: the rate is %.2f of that; the best rate that would pass: %.0f Mbit/s",
+		say(out, "capability",
+		    "%s, at its worst %s: the rate is %.2f of that; the best rate that would pass: %.0f Mbit/s",
 		    chart_axis_known(value, CHART_RATE, j->capability_bps),
-		    chart_axis_known(other, CHART_RATE, j->capability_low_bps), j->rho, (double)j->best_rate_bps / 1e6);
+		    chart_axis_known(other, CHART_RATE, j->capability_low_bps), j->rho,
+		    (double)j->best_rate_bps / 1e6);
 	if (j->ring_needed_bytes > 0)
-		say(out, "ring needed", "%s for the planned time; with the ring asked for this test is good for %s",
-		    chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes), chart_axis_known(other, CHART_SECONDS, j->h_max_s));
+		say(out, "ring needed",
+		    "%s for the planned time; with the ring asked for this test is good for %s",
+		    chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes),
+		    chart_axis_known(other, CHART_SECONDS, j->h_max_s));
 	if (j->stalls.count)
-		say(out, "stalls", "%zu, %.2f s together, the worst %.3f s", j->stalls.count, j->stalls.total_s, j->stalls.worst_s);
+		say(out, "stalls", "%zu, %.2f s together, the worst %.3f s", j->stalls.count,
+		    j->stalls.total_s, j->stalls.worst_s);
 	if (j->eta >= 0)
 		say(out, "together", "%.2f of what the disks carry each alone%s%s", j->eta,
 		    j->shared_node[0] ? "; they share " : "", j->shared_node);
@@ -194,15 +211,20 @@ static void text_read(FILE *out, const struct trial_disk *disk)
 	char a[CHART_VALUE_LEN], b[CHART_VALUE_LEN];
 
 	if (read->was_run)
-		say(out, "read", "%s in sequence, %s of what is cached", chart_axis_known(a, CHART_RATE, read->sequential_bps),
+		say(out, "read", "%s in sequence, %s of what is cached",
+		    chart_axis_known(a, CHART_RATE, read->sequential_bps),
 		    chart_axis_known(b, CHART_RATE, read->repeated_bps));
 	if (read->was_run && read->count)
-		say(out, "", "over the device: its slowest part has %.2f of the fastest", read->inner_ratio);
+		say(out, "", "over the device: its slowest part has %.2f of the fastest",
+		    read->inner_ratio);
 	if (read->error[0])
 		put(out, "read", read->error);
 	if (disk->read_back.was_run)
-		say(out, "read back", "%s, %s wrong%s%s", chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
-		    disk->read_back.wrong_bytes ? chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) : "nothing",
+		say(out, "read back", "%s, %s wrong%s%s",
+		    chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
+		    disk->read_back.wrong_bytes ?
+			    chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) :
+			    "nothing",
 		    disk->read_back.text[0] ? ": " : "", disk->read_back.text);
 }
 
@@ -211,8 +233,10 @@ static void text_rollover(FILE *out, const struct trial_rollover *rollover)
 	char size[CHART_VALUE_LEN];
 
 	if (rollover->was_run)
-		say(out, "a new file", "%.3f s for %s, %.3f s at worst (create %.3f, sync %.3f, close %.3f)",
-		    (double)rollover->median_ns / 1e9, chart_axis_known(size, CHART_BYTES, (double)rollover->file_bytes),
+		say(out, "a new file",
+		    "%.3f s for %s, %.3f s at worst (create %.3f, sync %.3f, close %.3f)",
+		    (double)rollover->median_ns / 1e9,
+		    chart_axis_known(size, CHART_BYTES, (double)rollover->file_bytes),
 		    (double)rollover->worst_ns / 1e9, (double)rollover->worst_create_ns / 1e9,
 		    (double)rollover->worst_sync_ns / 1e9, (double)rollover->worst_close_ns / 1e9);
 	if (rollover->error[0])
@@ -227,10 +251,12 @@ static void text_disk(FILE *out, const struct figures *of, unsigned number)
 
 	markup_plain(out, disk->target.path);
 	fputc('\n', out);
-	say(out, "disk", "%s %s, serial %s, %s on %s", e->model[0] ? e->model : "model not known", e->disk_name,
-	    e->serial[0] ? e->serial : "not known", e->fs, e->transport[0] ? e->transport : "a way that is not known");
+	say(out, "disk", "%s %s, serial %s, %s on %s", e->model[0] ? e->model : "model not known",
+	    e->disk_name, e->serial[0] ? e->serial : "not known", e->fs,
+	    e->transport[0] ? e->transport : "a way that is not known");
 	if (e->link_bps >= 0)
-		say(out, "link", "%s by %s, of %s possible", chart_axis_known(link, CHART_RATE, e->link_bps), e->link_node,
+		say(out, "link", "%s by %s, of %s possible",
+		    chart_axis_known(link, CHART_RATE, e->link_bps), e->link_node,
 		    chart_axis_known(capable, CHART_RATE, e->capable_bps));
 	text_sweep(out, "block size", &disk->blocks, false);
 	text_sweep(out, "depth", &disk->depths, true);
@@ -258,9 +284,13 @@ static void text_rates(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "  %8.0f  %-12s  %14s  %13s  %s\n", (double)row->rate_bps / 1e6, verdict_name(row->result),
-			isfinite(row->ring_bytes) ? chart_axis_known(ring, CHART_BYTES, row->ring_bytes) : "none is enough",
-			chart_axis_known(horizon, CHART_SECONDS, row->h_max_s), row->is_measured ? "measured" : "predicted");
+		fprintf(out, "  %8.0f  %-12s  %14s  %13s  %s\n", (double)row->rate_bps / 1e6,
+			verdict_name(row->result),
+			isfinite(row->ring_bytes) ?
+				chart_axis_known(ring, CHART_BYTES, row->ring_bytes) :
+				"none is enough",
+			chart_axis_known(horizon, CHART_SECONDS, row->h_max_s),
+			row->is_measured ? "measured" : "predicted");
 	}
 }
 

@@ -25,7 +25,9 @@ static const struct trial_node *node_at(const struct trial *trial, unsigned disk
 {
 	const struct trial_environment *environment = &trial->disks[disk].environment;
 
-	return level < environment->path_count ? &environment->path[environment->path_count - 1 - level] : NULL;
+	return level < environment->path_count ?
+		       &environment->path[environment->path_count - 1 - level] :
+		       NULL;
 }
 
 static bool is_same_way(const struct trial *trial, unsigned a, unsigned b, unsigned level)
@@ -45,7 +47,7 @@ static void write_rates(FILE *out, const struct trial_node *node)
 		return;
 	markup_format(out, " · link %.0f Mbit/s", node->link_bps / 1e6);
 	if (node->capable_bps > node->link_bps * 1.001) {
-		fputs(" <strong class=\"warn\">", out);
+		fputs(" · <strong class=\"warn\">", out);
 		markup_format(out, "could be %.0f Mbit/s", node->capable_bps / 1e6);
 		fputs("</strong>", out);
 	}
@@ -53,7 +55,8 @@ static void write_rates(FILE *out, const struct trial_node *node)
 
 static void write_node(const struct tree *tree, const struct trial_node *node)
 {
-	bool is_shared = tree->judgement->shared_node[0] && strcmp(tree->judgement->shared_node, node->name) == 0;
+	bool is_shared = tree->judgement->shared_node[0] &&
+			 strcmp(tree->judgement->shared_node, node->name) == 0;
 
 	fprintf(tree->out, "<span class=\"node%s\"><b>", is_shared ? " shared" : "");
 	markup_text(tree->out, node->name);
@@ -61,7 +64,7 @@ static void write_node(const struct tree *tree, const struct trial_node *node)
 	markup_text(tree->out, node->text[0] ? node->text : node->kind);
 	write_rates(tree->out, node);
 	if (is_shared)
-		fputs(" <strong class=\"warn\">all disks share this</strong>", tree->out);
+		fputs(" · <strong class=\"warn\">all disks share this</strong>", tree->out);
 	fputs("</span>", tree->out);
 }
 
@@ -86,7 +89,8 @@ static void write_level(struct tree *tree, unsigned first, unsigned level) /* NO
 	bool has_list = false;
 
 	for (unsigned i = first; i < trial->disk_count && i < TARGET_MAX; i++) {
-		if (is_told[i] || !node_at(trial, i, level) || (level > 0 && !is_same_way(trial, first, i, level - 1)))
+		if (is_told[i] || !node_at(trial, i, level) ||
+		    (level > 0 && !is_same_way(trial, first, i, level - 1)))
 			continue;
 		fputs(has_list ? "<li>" : "<ul><li>", tree->out);
 		has_list = true;

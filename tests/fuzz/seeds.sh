@@ -231,6 +231,11 @@ seeds_mark6() {
 	{ printf '%b' "$head"; block 0 88; block 9 250; block 0 88; block 2 60; printf '\0\0\0\0\002'; } >"$1/damaged"
 }
 
+seeds_baseline() {
+	texts "$1" '{"schema":"vsib-qualify/1","utc":"2026-01-01T00:00:00Z","verdict":{"result":"PASS","rate_bps":1e6,"capability_bps":9e8},"disks":[{"serial":"EX4T-1001","blocks":{"points":[{"block_bytes":4096,"rate_bps":1e6},{"block_bytes":8192,"rate_bps":2e6}]},"depths":{"points":[{"depth":1,"rate_bps":1e6}]},"read":{"points":[{"position":0.5,"rate_bps":1e8}]},"full":{"disks":[{"rate_curve":{"bytes":[1,2],"rate_bps":[3,4]}}]}}],"ring":{"high_water_bytes":100},"series":{"t_s":[0,1],"ring_bytes":[5,6]},"replay":[{"rate_bps":1e6,"ring_bytes":100}]}' \
+		'{"schema":"vsib-qualify/1","verdict":{},"disks":[{"serial":"other"}]}' '[]' '{"schema":"vsib-report/1"}'
+}
+
 seeds_status() {
 	local recorder
 	texts "$1" 'scan.1.sock\n' '{"name":"a","ring":{"capacity_bytes":1e300},"disks":[{}],"warnings":["a",1]}' '[]' '{\n}\r\n'
