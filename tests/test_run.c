@@ -401,7 +401,7 @@ struct listener {
 
 static void listen_to(const struct trial_control *control, const struct trial_progress *progress)
 {
-	struct listener *listener = (struct listener *)(uintptr_t)control;
+	struct listener *listener = (struct listener *)control;
 
 	listener->last = *progress;
 	if (++listener->count == listener->cancel_at)

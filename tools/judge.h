@@ -12,12 +12,7 @@
 
 #include "tools/trial.h"
 
-enum verdict {
-	VERDICT_PASS,
-	VERDICT_MARGINAL,
-	VERDICT_FAIL,
-	VERDICT_INCONCLUSIVE
-}; /* as the exit statuses */
+enum verdict { VERDICT_PASS, VERDICT_MARGINAL, VERDICT_FAIL, VERDICT_INCONCLUSIVE }; /* as the exit statuses */
 
 #define JUDGEMENT_REASONS_MAX 64
 #define JUDGEMENT_ROWS_MAX 16
@@ -27,8 +22,8 @@ struct judgement_reason {
 	char code[24]; /* "OVERFLOW", "DEFICIT", "RHO", "SLC_CACHE", "SHARED_BUS" ... */
 	enum verdict weight;
 	double value, limit;
-	char unit[16];               /* "bit/s", "bytes", "s", "" */
-	int disk;                    /* index; -1 = all */
+	char unit[16]; /* "bit/s", "bytes", "s", "" */
+	int disk;      /* index; -1 = all */
 	char text[TRIAL_TEXT_LEN];   /* one sentence */
 	char advice[TRIAL_TEXT_LEN]; /* one piece of advice; "" */
 };
@@ -37,9 +32,9 @@ struct judgement_reason {
 struct judgement_row {
 	uint64_t rate_bps;
 	enum verdict result;
-	bool is_measured;  /* else predicted, from replayed times */
-	double ring_bytes; /* needed; infinite = no ring is enough */
-	double h_max_s;    /* with the ring that was asked for */
+	bool is_measured;      /* else predicted, from replayed times */
+	double ring_bytes;     /* needed; infinite = no ring is enough */
+	double h_max_s;        /* with the ring that was asked for */
 };
 
 struct judgement_stalls {
@@ -54,10 +49,10 @@ struct judgement_stalls {
 /* A fall of the capability: a cache that is full, heat, a slow zone. */
 struct judgement_cliff {
 	int disk;
-	double at_s;     /* when, in the run */
-	double at_bytes; /* after so many bytes */
+	double at_s;            /* when, in the run */
+	double at_bytes;        /* after so many bytes */
 	double before_bps, after_bps;
-	char code[24]; /* "SLC_CACHE", "THERMAL", "ZONE" */
+	char code[24];          /* "SLC_CACHE", "THERMAL", "ZONE" */
 };
 
 struct judgement {
@@ -66,19 +61,19 @@ struct judgement {
 	unsigned reason_count;
 	char headline[TRIAL_TEXT_LEN]; /* "MARGINAL  256 Mbit/s for 8 h on /media/usb1: ..." */
 	char evidence[TRIAL_TEXT_LEN]; /* the model-free line, always */
-	uint64_t rate_bps;             /* judged: asked for, or found by --rate auto */
-	double capability_bps;         /* median of the windows, all disks */
-	double capability_low_bps;     /* 5th percentile, c_low */
-	double rho;                    /* rate / c_low */
-	double q_bytes;                /* the most the ring held */
-	double q95_bytes;              /* what it may come to in the planned time */
-	double h_max_s;                /* so long is this trial evidence for, with that ring */
-	double test_needed_s;          /* so long a trial would be, for the planned time */
-	double ring_needed_bytes;      /* for the planned time, after this trial */
-	double slope_bps;              /* the ring's trend; > 0: it fills */
-	double full_in_s;              /* by that; infinite = never */
-	double eta;                    /* together / sum of each alone; -1 = not measured */
-	char shared_node[64];          /* the lowest device all disks have in common; "" */
+	uint64_t rate_bps;        /* judged: asked for, or found by --rate auto */
+	double capability_bps;    /* median of the windows, all disks */
+	double capability_low_bps; /* 5th percentile, c_low */
+	double rho;               /* rate / c_low */
+	double q_bytes;           /* the most the ring held */
+	double q95_bytes;         /* what it may come to in the planned time */
+	double h_max_s;           /* so long is this trial evidence for, with that ring */
+	double test_needed_s;     /* so long a trial would be, for the planned time */
+	double ring_needed_bytes; /* for the planned time, after this trial */
+	double slope_bps;         /* the ring's trend; > 0: it fills */
+	double full_in_s;         /* by that; infinite = never */
+	double eta;               /* together / sum of each alone; -1 = not measured */
+	char shared_node[64];     /* the lowest device all disks have in common; "" */
 	struct judgement_stalls stalls;
 	struct judgement_cliff cliffs[TARGET_MAX];
 	unsigned cliff_count;

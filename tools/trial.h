@@ -33,12 +33,12 @@ enum trial_phase {
 	PHASE_READ,        /* sequential read, the link's ceiling; a device: 0 to 100 % of it */
 	PHASE_ALONE,       /* several disks: each alone */
 	PHASE_TOGETHER,    /* and all at once */
-	PHASE_PACED, /* at the rate, for the time: what the verdict rests on; then the sync tail */
-	PHASE_READ_BACK, /* what was written is there */
-	PHASE_SOURCE,    /* --source: the real source runs */
-	PHASE_INTERFERE, /* --interfere: 5 % of somebody else's random I/O beside it */
-	PHASE_ROLLOVER,  /* what a new file costs */
-	PHASE_REPLAY,    /* the times replayed at other rates */
+	PHASE_PACED,       /* at the rate, for the time: what the verdict rests on; then the sync tail */
+	PHASE_READ_BACK,   /* what was written is there */
+	PHASE_SOURCE,      /* --source: the real source runs */
+	PHASE_INTERFERE,   /* --interfere: 5 % of somebody else's random I/O beside it */
+	PHASE_ROLLOVER,    /* what a new file costs */
+	PHASE_REPLAY,      /* the times replayed at other rates */
 	PHASE_VERDICT,
 	PHASE_COUNT,
 };
@@ -49,23 +49,23 @@ enum trial_length { TRIAL_QUICK, TRIAL_NORMAL, TRIAL_SOAK, TRIAL_WHOLE_DISK };
 struct trial_asked {
 	uint64_t rate_bps; /* 0 = --rate auto */
 	bool is_rate_auto;
-	int64_t horizon_ns;   /* -H: so long is the recording to be */
-	uint64_t ring_bytes;  /* of that recording */
-	uint64_t block_bytes; /* 0 = as the recorder would choose, or the knee */
-	unsigned depth;       /* 0 = as the recorder would choose */
-	bool use_direct;      /* false: --io buffered, judged with its sync tail */
+	int64_t horizon_ns;    /* -H: so long is the recording to be */
+	uint64_t ring_bytes;   /* of that recording */
+	uint64_t block_bytes;  /* 0 = as the recorder would choose, or the knee */
+	unsigned depth;        /* 0 = as the recorder would choose */
+	bool use_direct;       /* false: --io buffered, judged with its sync tail */
 	enum trial_length length;
-	int64_t paced_ns;          /* of the paced run; 0 = by length */
-	const char *source;        /* --source; NULL = sim: */
-	bool has_interference;     /* --interfere */
+	int64_t paced_ns;      /* of the paced run; 0 = by length */
+	const char *source;    /* --source; NULL = sim: */
+	bool has_interference; /* --interfere */
 	double rho_pass, rho_fail; /* 0.80 and 0.95 unless the user says otherwise */
 	uint64_t scratch_bytes;    /* most of a disk at a time; 0 = all but the reserve */
 };
 
 /* A device on the way from the disk to the processor. */
 struct trial_node {
-	char name[64];             /* as sysfs calls it: "0000:00:1d.7", "2-1" */
-	char kind[16];             /* "pci", "usb", "ata", "nvme", "virtio" ... */
+	char name[64];  /* as sysfs calls it: "0000:00:1d.7", "2-1" */
+	char kind[16];  /* "pci", "usb", "ata", "nvme", "virtio" ... */
 	char text[TRIAL_TEXT_LEN]; /* for people: vendor and product, speed */
 	double link_bps;           /* negotiated, raw signalling less coding; -1 = not known */
 	double capable_bps;        /* what device and port both could do; -1 = not known */
@@ -73,16 +73,16 @@ struct trial_node {
 
 /* What a disk is and lies on, at the time of the trial. */
 struct trial_environment {
-	char disk_name[64]; /* "sda" */
+	char disk_name[64];     /* "sda" */
 	char model[TARGET_TEXT_LEN], serial[TARGET_TEXT_LEN], firmware[64], transport[16];
-	int is_rotational; /* 1, 0; -1 = not known */
+	int is_rotational;      /* 1, 0; -1 = not known */
 	uint64_t size_bytes;
 	char fs[32], mount_point[TRIAL_TEXT_LEN], mount_options[TRIAL_TEXT_LEN];
-	char scheduler[32], write_cache[32];             /* "write back", "write through" */
+	char scheduler[32], write_cache[32]; /* "write back", "write through" */
 	uint64_t free_bytes, total_bytes, reserve_bytes; /* f_bavail; what is left free */
-	uint64_t max_io_bytes;                           /* max_sectors_kb */
-	unsigned queue_depth;                            /* 0 = not known */
-	struct trial_node path[TRIAL_PATH_MAX];          /* from the disk upwards */
+	uint64_t max_io_bytes;               /* max_sectors_kb */
+	unsigned queue_depth;                /* 0 = not known */
+	struct trial_node path[TRIAL_PATH_MAX]; /* from the disk upwards */
 	unsigned path_count;
 	double link_bps, capable_bps; /* the narrowest on the way; -1 = not known */
 	char link_node[64];           /* its name */
@@ -98,8 +98,8 @@ struct trial_host {
 
 /* What others did meanwhile. Shares of the time, or of the sectors. */
 struct trial_pressure {
-	double foreign_share; /* of the disk's sectors; -1 = not known */
-	double io_full_share; /* PSI io full; -1 = not known */
+	double foreign_share;     /* of the disk's sectors; -1 = not known */
+	double io_full_share;     /* PSI io full; -1 = not known */
 	double cpu_some_share, memory_some_share;
 };
 
@@ -160,7 +160,7 @@ struct trial_point {
 	unsigned depth;
 	uint64_t bytes;
 	double rate_bps;
-	double cpu_share;            /* of one processor */
+	double cpu_share; /* of one processor */
 	int64_t median_ns, worst_ns; /* of a write */
 };
 
@@ -186,9 +186,9 @@ struct trial_read {
 
 struct trial_rollover {
 	bool was_run;
-	unsigned count;              /* files created, written, synced, closed */
-	uint64_t file_bytes;         /* each of this size */
-	int64_t median_ns, worst_ns; /* a whole file */
+	unsigned count;                     /* files created, written, synced, closed */
+	uint64_t file_bytes;                /* each of this size */
+	int64_t median_ns, worst_ns;        /* a whole file */
 	int64_t worst_create_ns, worst_sync_ns, worst_close_ns;
 	char error[TRIAL_TEXT_LEN];
 };
@@ -197,8 +197,7 @@ struct trial_read_back {
 	bool was_run;
 	uint64_t bytes;       /* read again */
 	uint64_t wrong_bytes; /* not what was written */
-	uint64_t wrong_offset,
-		wrong_position; /* the first: in the stream; what the bytes there tell to be. UINT64_MAX = noise */
+	uint64_t wrong_offset, wrong_position; /* the first: in the stream; what the bytes there tell to be. UINT64_MAX = noise */
 	double rate_bps;
 	char text[TRIAL_TEXT_LEN]; /* what is wrong, for people */
 };
