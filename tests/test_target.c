@@ -264,6 +264,38 @@ static void a_read_only_file_system_is_refused_and_room_is_told(void **state)
 	assert_int_equal(umount(folder), 0);
 }
 
+static void a_copy_outlives_the_first(void **state)
+{
+	struct target first, copy;
+	uint64_t free_bytes, total_bytes = 0;
+
+	(void)state;
+	assert_int_equal(target_open(&first, folder, error), 0);
+	assert_int_equal(target_copy(&copy, &first, error), 0);
+	assert_int_not_equal(copy.dir_fd, first.dir_fd);
+	target_close(&first);
+	assert_int_equal(target_room(&copy, &free_bytes, &total_bytes), 0);
+	assert_int_equal(total_bytes, copy.total_bytes);
+	assert_int_equal(
+		target_copy(&first, &(struct target){ .kind = TARGET_DIRECTORY, .dir_fd = -1 }, error),
+		-EBADF);
+	target_close(&copy);
+}
+
+/* The device itself is tried in test_run. */
+static void what_is_no_block_device_is_not_adopted(void **state)
+{
+	struct target target;
+	int fd;
+
+	(void)state;
+	fd = open(below("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(target_adopt_device(&target, below("file"), fd, error), -ENOTBLK);
+	assert_non_null(strstr(error, "file"));
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was the target's */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -272,6 +304,8 @@ int main(void)
 		TEST(a_directory_is_opened_and_described),
 		TEST(what_cannot_be_recorded_to_is_refused_with_the_reason),
 		TEST(a_block_device_is_refused),
+		TEST(a_copy_outlives_the_first),
+		TEST(what_is_no_block_device_is_not_adopted),
 		TEST(a_directory_without_the_right_to_write_is_refused),
 		TEST(the_kinds_without_files_are_known_by_name),
 		TEST(they_stand_alone),

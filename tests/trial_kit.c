@@ -78,7 +78,7 @@ void trial_kit_close(struct trial_kit *kit)
 static ssize_t spoiled_write(const struct sink_io *io, int fd, const void *data, size_t bytes,
 			     off_t offset)
 {
-	struct spoiled_disk *disk = (struct spoiled_disk *)(uintptr_t)io;
+	struct spoiled_disk *disk = (struct spoiled_disk *)io;
 	uint64_t number = atomic_fetch_add(&disk->write_count, 1) + 1, at = (uint64_t)offset;
 
 	if (disk->stall_at == number)

@@ -17,6 +17,7 @@
 
 #define PIECE_BYTES (UINT64_C(4) << 20)
 #define WORD_BYTES 8
+#define ZEROS_BYTES 16 /* so many in a row are no coincidence */
 #define TELL_NS INT64_C(100000000)
 
 struct reading {
@@ -117,18 +118,17 @@ static void note_first(struct reading *r, uint64_t stream_offset, uint64_t posit
 
 static void compare_words(struct reading *r, const char *data, size_t bytes, uint64_t stream_offset)
 {
-	size_t good = sim_verify(data, bytes, stream_offset, r->seed), at = good;
+	size_t at = sim_verify(data, bytes, stream_offset, r->seed);
+	size_t into = (size_t)((stream_offset + at) % WORD_BYTES), left;
 
-	if (good == bytes)
+	if (at == bytes)
 		return;
-	at -= (size_t)((stream_offset + good) % WORD_BYTES) < at ?
-		      (size_t)((stream_offset + good) % WORD_BYTES) :
-		      at; /* the word that it is in */
+	at -= into < at ? into : at; /* the word that it is in */
+	left = bytes - at;
 	if (r->out->wrong_bytes == 0)
-		r->is_zero = is_all_zero(data + at,
-					 bytes - at < WORD_BYTES * 2 ? bytes - at : WORD_BYTES * 2);
-	note_first(r, stream_offset + at, position_of(r, data + at, bytes - at, stream_offset + at));
-	sim_fill(r->right, bytes - at, stream_offset + at, r->seed);
+		r->is_zero = is_all_zero(data + at, left < ZEROS_BYTES ? left : ZEROS_BYTES);
+	note_first(r, stream_offset + at, position_of(r, data + at, left, stream_offset + at));
+	sim_fill(r->right, left, stream_offset + at, r->seed);
 	for (size_t i = at; i < bytes; i += WORD_BYTES) {
 		size_t part = bytes - i < WORD_BYTES ? bytes - i : WORD_BYTES;
 

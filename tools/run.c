@@ -104,9 +104,13 @@ static size_t trace_capacity(const struct run *run)
 
 	if (!bytes)
 		bytes = units_bytes_at(TRACE_BYTES_PER_S * 8, config->duration_ns);
-	/* any disk may have to take most of it; a block that is not full is a write as well */
-	count = bytes / block_bytes + bytes / block_bytes / 8 + TRACE_LEAST;
-	return (size_t)(count < most ? count : most);
+	/* a block that is not full is a write as well */
+	count = bytes / block_bytes + bytes / block_bytes / 8;
+	if (config->disk_count > 1) { /* the fastest may take twice its share */
+		count = count * 2 / config->disk_count;
+		most = most * 2 / config->disk_count;
+	}
+	return (size_t)(count < most ? count : most) + TRACE_LEAST;
 }
 
 static int make_traces(struct run *run)

@@ -12,9 +12,8 @@
 
 #define FILE_MOST \
 	(UINT64_C(1) << 30) /* one disk: a large file rolls seldom, a small one goes quickly */
-#define SHARES 8            /* of the budget; SCRATCH_IO_FILES_LEAST at least */
-#define SLACK_BYTES \
-	(UINT64_C(64) << 20) /* what a step of preallocation and metadata may take beside the stream */
+#define STEP_BYTES \
+	(UINT64_C(256) << 20) /* a file without end gets as much again as it has, and so much at least: see sink.c */
 
 static unsigned sharers(const struct run_config *config, unsigned index)
 {
@@ -53,21 +52,35 @@ static struct layout_plan plan_of(const struct run_config *config, uint64_t ring
 	return plan;
 }
 
-/* Chunks as the recorder cuts them, of one disk large files; or what the smallest budget allows. */
+/*
+ * One disk, and all of the stream has room there: one file without end, as the recorder has it, where the steps in
+ * which that gets its space have room as well, or else one of the right size.
+ */
+static bool choose_one_file(struct run_files *files, const struct run_config *config,
+			    uint64_t budget_bytes, uint64_t wanted_bytes)
+{
+	/* what a device sends of itself may come to more than rate and time say */
+	bool is_known = wanted_bytes > 0 && (!config->source || config->limit_bytes > 0);
+	uint64_t block_bytes = plan_of(config, files->ring_bytes).block_bytes;
+
+	if (config->disk_count > 1 || !is_known || wanted_bytes >= budget_bytes ||
+	    budget_bytes - wanted_bytes < 2 * block_bytes)
+		return false;
+	files->is_one = true;
+	if (budget_bytes - wanted_bytes < wanted_bytes + STEP_BYTES)
+		files->file_bytes = (wanted_bytes / block_bytes + 1) * block_bytes;
+	return true;
+}
+
+/* Chunks as the recorder cuts them, of one disk large files; or what the smallest budget allows. Return: 0: nothing. */
 static uint64_t choose_file_bytes(const struct run_config *config, uint64_t ring_bytes,
-				  uint64_t budget_bytes, uint64_t wanted_bytes)
+				  uint64_t budget_bytes)
 {
 	struct layout_plan plan = plan_of(config, ring_bytes);
-	uint64_t share = budget_bytes / SHARES, chunk = plan.chunk_bytes;
+	uint64_t chunk = config->disk_count == 1 ? FILE_MOST : plan.chunk_bytes;
+	uint64_t share = budget_bytes / SCRATCH_IO_FILES_LEAST;
 
-	if (config->disk_count == 1) {
-		if (wanted_bytes && wanted_bytes < budget_bytes &&
-		    budget_bytes - wanted_bytes >= SLACK_BYTES)
-			return 0;
-		chunk = FILE_MOST;
-	}
-	share = chunk < share ? chunk : share;
-	return share / plan.block_bytes * plan.block_bytes;
+	return (chunk < share ? chunk : share) / plan.block_bytes * plan.block_bytes;
 }
 
 static int refuse(char *error, int code, const char *path, uint64_t budget_bytes)
@@ -99,19 +112,19 @@ int run_files_create(struct run_files **out, const struct run_config *config, ui
 		smallest = budgets[i] < least ? i : smallest;
 		least = budgets[smallest];
 	}
-	files->file_bytes = choose_file_bytes(config, files->ring_bytes, least, wanted_bytes);
-	if (files->file_bytes == 0 && (config->disk_count > 1 || least < SLACK_BYTES))
-		return refuse(error, -ENOSPC, config->disks[smallest].target->path, least);
+	if (!choose_one_file(files, config, least, wanted_bytes)) {
+		files->file_bytes = choose_file_bytes(config, files->ring_bytes, least);
+		if (files->file_bytes == 0)
+			return refuse(error, -ENOSPC, config->disks[smallest].target->path, least);
+	}
 	for (unsigned i = 0; i < files->count && ret == 0; i++)
 		ret = scratch_io_create(&files->scratches[i],
 					&(struct scratch_io_config){
 						.target = config->disks[i].target,
-						.budget_bytes = budgets[i],
+						.budget_bytes = files->is_one ? 0 : budgets[i],
 						.file_bytes = files->file_bytes,
 						.lower = config->disks[i].lower,
 					});
-	if (ret == -EINVAL)
-		return refuse(error, ret, config->disks[smallest].target->path, least);
 	if (ret < 0)
 		snprintf(error, TRIAL_TEXT_LEN, "no memory for the run");
 	return ret;

@@ -13,6 +13,7 @@ struct run_files {
 	struct scratch_io *scratches[TARGET_MAX];
 	unsigned count;
 	uint64_t ring_bytes; /* asked for */
+	bool is_one;         /* nothing is let go before the end */
 	uint64_t file_bytes; /* 0 = one without end */
 	bool has_seed;
 	uint64_t seed;

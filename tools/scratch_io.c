@@ -35,7 +35,7 @@ struct scratch_io {
 
 static struct scratch_io *scratch_of(const struct sink_io *io)
 {
-	return (struct scratch_io *)(uintptr_t)io;
+	return (struct scratch_io *)io;
 }
 
 static const struct sink_io *lower_of(const struct sink_io *io)

@@ -11,7 +11,8 @@ static const struct {
 	const char *name, *text;
 } phases[PHASE_COUNT] = {
 	[PHASE_IDENTIFY] = { "identify", "what the targets are, and whether they may be tried" },
-	[PHASE_ENVIRONMENT] = { "environment", "links, buses, file systems, memory, and what others do" },
+	[PHASE_ENVIRONMENT] = { "environment",
+				"links, buses, file systems, memory, and what others do" },
 	[PHASE_BLOCKS] = { "blocks", "write rate and CPU by block size, 4 KiB to 16 MiB" },
 	[PHASE_DEPTH] = { "depth", "write rate by writes in flight, 1 to 32" },
 	[PHASE_FULL] = { "full", "writing as fast as it goes: rate against bytes written" },
@@ -50,7 +51,8 @@ int trial_series_add(struct trial_series *series, const struct trial_sample *sam
 {
 	if (series->count == series->capacity) {
 		size_t capacity = series->capacity ? series->capacity * 2 : SERIES_FIRST;
-		struct trial_sample *samples = realloc(series->samples, capacity * sizeof(samples[0]));
+		struct trial_sample *samples =
+			realloc(series->samples, capacity * sizeof(samples[0]));
 
 		if (!samples)
 			return -ENOMEM;
