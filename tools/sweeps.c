@@ -211,10 +211,6 @@ static int try_point(struct sweep *s, struct trial_point *point, int64_t time_ns
 		note(s->result, "left out: %s: no room for it", describe(text, sizeof(text), point));
 		return 0;
 	}
-	if (ret == -EINVAL && scratch_writer_is_direct(s->writer)) {
-		note(s->result, "left out: %s: refused", describe(text, sizeof(text), point));
-		return 0;
-	}
 	return ret;
 }
 
@@ -228,7 +224,7 @@ static int sweep_up_and_down(struct sweep *s)
 	int ret;
 
 	ret = measure(s, &s->points[0], time_ns / WARM_UP_SHARE, 1, &warm_up);
-	if (ret == -ENOSPC || ret == -EINVAL) /* another size may do */
+	if (ret == -ENOSPC) /* each point will say so itself */
 		ret = 0;
 	for (unsigned turn = 0; turn < 2 * s->count && ret == 0; turn++) {
 		struct trial_point *point =
@@ -321,11 +317,11 @@ static int run(struct sweep *s)
 	s->took_ns = malloc(TIMES_MAX * sizeof(s->took_ns[0])); /* without it there are no medians */
 	teller_begin(&s->teller, 0, 0, 0, "warming up");
 	ret = scratch_writer_do(s->writer, SCRATCH_CREATE, 0, NULL);
-	if (ret == 0 && s->config->use_direct && !scratch_writer_is_direct(s->writer))
-		note(s->result, "the file system refuses direct I/O: buffered writes, synced");
 	if (ret == 0)
 		ret = sweep_up_and_down(s);
 	take_points(s);
+	if (s->config->use_direct && s->result->count > 0 && !scratch_writer_is_direct(s->writer))
+		note(s->result, "the file system refuses direct I/O: buffered writes, synced");
 	ret = explain(s, ret);
 	scratch_writer_close(s->writer);
 	free(s->took_ns);
