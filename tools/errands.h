@@ -4,9 +4,10 @@
  *
  *   errands_open() -> { errands_run() a call | errands_write() ... errands_next() ... } -> errands_close()
  *
- * Shape:   the recorder's engine, and a wait that ends. Who has been cancelled waits another 40 ms for
- *          what is out, and who gets nothing back for ERRANDS_GIVE_UP_NS gives up. What is out then stays with the disk until
- *          the process ends: its memory must never be freed, nor its file closed.
+ * Shape:   the recorder's engine, and a wait that ends. Who has been cancelled waits another 40 ms
+ *          for what is out, and who gets nothing back for ERRANDS_GIVE_UP_NS gives up. What is out
+ *          then stays with the disk until the process ends: its memory must never be freed, nor its
+ *          file closed.
  * Threads: one.
  */
 #ifndef VSIB_TOOLS_ERRANDS_H

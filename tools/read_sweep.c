@@ -216,7 +216,7 @@ static int fill_file(struct read_sweep *s, struct scratch_writer *writer, uint64
 static int read_file(struct read_sweep *s, struct scratch_writer *writer)
 {
 	const char *path = s->config->target->path;
-	int fd = scratch_writer_fd(writer), ret;
+	int fd, ret;
 	uint64_t bytes;
 
 	ret = fill_file(s, writer, &bytes);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * read_sweep.h - how fast a disk is read: one byte after the other, the same ones again, and over its whole length
+ * read_sweep.h - how fast a disk is read: from the beginning on, the same again, and over its length
  *
- * Shape:   direct I/O, past the page cache, 4 MiB at a time. A target is read in a scratch file that is written before; a
- *          device from its beginning. The same MiB again and again comes from the disk's own memory: that is what the
- *          link can do. 21 positions of a device are read on the way there and back, every second one each way, so that whatever changes with time
- *          doesn't look like a matter of place. The first MiB at a position, which the heads have to find,
- *          doesn't count.
+ * Shape:   direct I/O, past the page cache, 4 MiB at a time. A target is read in a scratch file
+ *          that is written before; a device from its beginning. The same MiB again and again comes
+ *          from the disk's own memory: that is what the link can do. 21 positions of a device are
+ *          read on the way there and back, every second one each way, so that whatever changes with
+ *          time doesn't look like a matter of place. The first MiB at a position, which the heads
+ *          have to find, doesn't count.
  * Safety:  the device is opened for reading only.
  * Threads: one. It never waits long: errands.h.
  */
@@ -41,7 +42,10 @@ struct read_sweep_config {
  */
 int read_sweep(const struct read_sweep_config *config, struct trial_read *read);
 
-/** read_sweep_inner_ratio() - slower end of the device / faster one, each the median of its last three points; -1 = too few points */
+/**
+ * read_sweep_inner_ratio() - slower end of the device / faster one, each the median of its last three
+ *                            points; -1 = too few points
+ */
 double read_sweep_inner_ratio(const struct trial_read *read);
 
 #endif

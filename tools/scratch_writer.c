@@ -26,6 +26,7 @@ struct flight {
 	struct engine_op op; /* the first member */
 	int64_t started_ns;
 	size_t bytes; /* of the write, of which op has what is left */
+	bool is_direct;
 };
 
 /* A step, as the hand takes it. */
@@ -210,14 +211,19 @@ static int grow(struct scratch_writer *w, uint64_t bytes)
 	return 0;
 }
 
-/* fsync, and not fdatasync: it is about what the latter may leave out. */
+/*
+ * fsync, and not fdatasync: it is about what the latter may leave out. Where a file without a name can't be
+ * changed (FUSE) it is the sync alone.
+ */
 static int commit(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || fchmod(fd, (st.st_mode & 07777) ^ S_IRGRP) < 0 || fsync(fd) < 0)
+	if (fstat(fd, &st) < 0)
 		return -errno;
-	return 0;
+	if (fchmod(fd, (st.st_mode & 07777) ^ S_IRGRP) < 0 && errno == EIO)
+		return -errno;
+	return fsync(fd) < 0 ? -errno : 0;
 }
 
 static int close_file(struct scratch_writer *w)
@@ -248,13 +254,17 @@ static int do_step(struct scratch_writer *w, const struct step *step)
 	return -EINVAL;
 }
 
+/* Closing a recording's file doesn't give its space back: a second descriptor does, behind the time. */
 static void run_step(struct engine_op *op)
 {
 	struct step *step = (struct step *)op;
+	int last_fd = step->kind == SCRATCH_CLOSE ? fcntl(step->writer->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	int64_t from_ns = units_monotonic_ns();
 
 	op->result = do_step(step->writer, step);
 	step->took_ns = units_monotonic_ns() - from_ns;
+	if (last_fd >= 0)
+		close(last_fd);
 }
 
 int scratch_writer_do(struct scratch_writer *w, enum scratch_step kind, uint64_t bytes, int64_t *took_ns)
@@ -330,6 +340,7 @@ static void begin_write(struct scratch_writer *w, struct writing *writing, int64
 		},
 		.started_ns = now_ns,
 		.bytes = bytes,
+		.is_direct = w->is_direct,
 	};
 	writing->offset += bytes;
 	writing->begun_count++;
@@ -337,12 +348,28 @@ static void begin_write(struct scratch_writer *w, struct writing *writing, int64
 	errands_write(&w->errands, &flight->op);
 }
 
+/* Accepted at open, refused at transfer: as in a recording, the rest goes through the page cache. */
+static void stop_direct(struct scratch_writer *w)
+{
+	int flags = fcntl(w->fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(w->fd, F_SETFL, flags & ~O_DIRECT);
+	w->is_direct = w->can_direct = false;
+}
+
 /* Return: true: what is left of it is on its way again. */
 static bool goes_on(struct scratch_writer *w, struct flight *flight)
 {
 	ssize_t result = flight->op.result;
+	bool is_refused = result == -EINVAL && flight->is_direct;
 
-	if (result == -EINTR || result == -EAGAIN)
+	if (is_refused) {
+		stop_direct(w);
+		flight->is_direct = false;
+		flight->op.may_block = true;
+	}
+	if (is_refused || result == -EINTR || result == -EAGAIN)
 		result = 0;
 	else if (result <= 0 || (size_t)result >= flight->op.bytes)
 		return false;

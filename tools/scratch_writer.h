@@ -5,12 +5,13 @@
  *   scratch_writer_open() -> { scratch_writer_do(SCRATCH_CREATE), do(SCRATCH_GROW) -> scratch_writer_write()
  *   ... scratch_writer_do(SCRATCH_SYNC), do(SCRATCH_CLOSE) } ... -> scratch_writer_close()
  *
- * Shape:   one file at a time, see scratch.h; writes of one size, one behind the other, several in flight. What is
- *          written looks like noise and each page is another one, so nobody gains by compressing or by
- *          keeping equal blocks once. It is made before: filling it takes nothing from the disk's time.
+ * Shape:   one file at a time, see scratch.h; writes of one size, one behind the other, several in
+ *          flight. What is written looks like noise and each page is another one, so nobody gains
+ *          by compressing or by keeping equal blocks once. It is made before: filling it takes
+ *          nothing from the disk's time.
  * Threads: one. It never waits long: errands.h.
- * Errors:  -errno with the sentence in scratch_writer_error(): path, what was asked, what happened. -ECANCELED says
- *          nothing.
+ * Errors:  -errno with the sentence in scratch_writer_error(): path, what was asked, what happened.
+ *          -ECANCELED says nothing.
  */
 #ifndef VSIB_TOOLS_SCRATCH_WRITER_H
 #define VSIB_TOOLS_SCRATCH_WRITER_H

@@ -15,12 +15,13 @@
 #define BLOCK_MOST (UINT64_C(16) << 20)
 #define DEPTH_MOST 32
 #define LEAST_WRITES 3
-#define LONGEST_NS (8 * UNITS_NS_PER_S) /* of a point in one pass */
-#define WARM_UP_SHARE 4                 /* of a point's time in one pass, before the first */
-#define LEAST_BYTES (UINT64_C(8) << 20) /* in one pass, */
-#define LEAST_MOST_NS UNITS_NS_PER_S    /* unless they take so long */
-#define STEP_BYTES (UINT64_C(16) << 20) /* preallocated at least */
-#define PIECE_BYTES (UINT64_C(4) << 20) /* buffered: written before the first sync */
+#define LONGEST_NS (8 * UNITS_NS_PER_S)  /* of a point in one pass */
+#define WARM_UP_SHARE 4                  /* of a point's time in one pass, before the first */
+#define LEAST_BYTES (UINT64_C(32) << 20) /* in one pass, */
+#define LEAST_MOST_NS UNITS_NS_PER_S     /* unless they take so long, */
+#define LEAST_MOST_SHARE 4               /* or so many times a point's time */
+#define STEP_BYTES (UINT64_C(16) << 20)  /* preallocated at least */
+#define PIECE_BYTES (UINT64_C(4) << 20)  /* buffered: written before the first sync */
 #define KNEE_SHARE 0.95
 #define TIMES_MAX ((size_t)1 << 19)
 
@@ -81,7 +82,7 @@ static int begin_file(struct sweep *s, const struct trial_point *point)
 	return ret < 0 ? ret : scratch_writer_do(s->writer, SCRATCH_GROW, bytes, NULL);
 }
 
-/* Room for a block at *@offset, or else from the file's beginning on. Return: 0; -ENOSPC: there is none; -errno. */
+/* Room for a block at *@offset, or else from the file's beginning on. Return: 0; -ENOSPC; -errno. */
 static int make_room(struct sweep *s, const struct trial_point *point, uint64_t *offset)
 {
 	uint64_t end = scratch_writer_allocated_bytes(s->writer);
@@ -102,7 +103,7 @@ static int make_room(struct sweep *s, const struct trial_point *point, uint64_t 
 	return ret;
 }
 
-/* Through the page cache: what was written is on the disk before it counts, and the memory it takes is bounded. */
+/* Through the page cache: it is on the disk before it counts, and the memory it takes is bounded. */
 static int sync_piece(struct sweep *s, int64_t time_ns, int64_t before_ns,
 		      struct scratch_tally *tally, uint64_t *piece_bytes)
 {
@@ -115,12 +116,16 @@ static int sync_piece(struct sweep *s, int64_t time_ns, int64_t before_ns,
 	return ret;
 }
 
-/* What slows a disk down may do it in lumps of a tenth of a second: a few of them say little. */
-static bool goes_on(const struct scratch_tally *tally, int64_t time_ns, uint64_t least)
+/*
+ * For so long at most. What slows a disk down may do it in lumps of a tenth of a second, of which a few say
+ * little: so one that hasn't come far gets more time.
+ */
+static int64_t time_for(const struct scratch_tally *tally, int64_t time_ns)
 {
-	if (tally->count < least || tally->elapsed_ns < time_ns)
-		return true;
-	return tally->bytes < LEAST_BYTES && tally->elapsed_ns < LEAST_MOST_NS;
+	int64_t more_ns = LEAST_MOST_SHARE * time_ns < LEAST_MOST_NS ? LEAST_MOST_SHARE * time_ns :
+								       LEAST_MOST_NS;
+
+	return tally->bytes < LEAST_BYTES && time_ns < more_ns ? more_ns : time_ns;
 }
 
 /* Writes for so long. */
@@ -130,13 +135,13 @@ static int measure(struct sweep *s, const struct trial_point *point, int64_t tim
 	uint64_t offset = 0, piece_bytes = PIECE_BYTES;
 	int ret = begin_file(s, point);
 
-	while (ret == 0 && goes_on(tally, time_ns, least)) {
+	while (ret == 0 && (tally->count < least || tally->elapsed_ns < time_for(tally, time_ns))) {
 		int64_t before_ns = tally->elapsed_ns;
 		uint64_t before_bytes = tally->bytes;
 		struct scratch_span span = {
 			.block_bytes = point->block_bytes,
 			.depth = point->depth,
-			.time_ns = (tally->elapsed_ns < time_ns ? time_ns : LEAST_MOST_NS) -
+			.time_ns = (tally->elapsed_ns < time_ns ? time_ns : time_for(tally, time_ns)) -
 				   tally->elapsed_ns,
 			.least = tally->count < least ? least - tally->count : 0,
 		};
@@ -206,10 +211,6 @@ static int try_point(struct sweep *s, struct trial_point *point, int64_t time_ns
 		note(s->result, "left out: %s: no room for it", describe(text, sizeof(text), point));
 		return 0;
 	}
-	if (ret == -EINVAL && scratch_writer_is_direct(s->writer)) {
-		note(s->result, "left out: %s: refused", describe(text, sizeof(text), point));
-		return 0;
-	}
 	return ret;
 }
 
@@ -223,7 +224,7 @@ static int sweep_up_and_down(struct sweep *s)
 	int ret;
 
 	ret = measure(s, &s->points[0], time_ns / WARM_UP_SHARE, 1, &warm_up);
-	if (ret == -ENOSPC || ret == -EINVAL) /* another size may do */
+	if (ret == -ENOSPC) /* each point will say so itself */
 		ret = 0;
 	for (unsigned turn = 0; turn < 2 * s->count && ret == 0; turn++) {
 		struct trial_point *point =
@@ -316,11 +317,11 @@ static int run(struct sweep *s)
 	s->took_ns = malloc(TIMES_MAX * sizeof(s->took_ns[0])); /* without it there are no medians */
 	teller_begin(&s->teller, 0, 0, 0, "warming up");
 	ret = scratch_writer_do(s->writer, SCRATCH_CREATE, 0, NULL);
-	if (ret == 0 && s->config->use_direct && !scratch_writer_is_direct(s->writer))
-		note(s->result, "the file system refuses direct I/O: buffered writes, synced");
 	if (ret == 0)
 		ret = sweep_up_and_down(s);
 	take_points(s);
+	if (s->config->use_direct && s->result->count > 0 && !scratch_writer_is_direct(s->writer))
+		note(s->result, "the file system refuses direct I/O: buffered writes, synced");
 	ret = explain(s, ret);
 	scratch_writer_close(s->writer);
 	free(s->took_ns);

@@ -4,16 +4,19 @@
  *
  *   sweep_blocks() -> its knee is the block -> sweep_depths()
  *
- * Shape:   scratch files, written as a recording's are (scratch_writer.h). Every point begins a file of its own, whose
- *          space is preallocated outside the measured time; when there is no room left it begins it anew. A point counts from its first write's beginning until its last
- *          one is back: what a disk holds in its queue is waited for. Buffered writes are synced while
- *          the time runs, every 32 MiB at most.
- * Order:   all points from small to large, then all from large to small, and of each the slower pass counts, with the worst
- *          write of both. A cache that is full half-way or a disk that grows hot slows down what comes after it: going up alone, that
- *          would be taken for the effect of large blocks, and going down for that of small ones. What
- *          a disk can do only once is nothing for a recording, hence the slower one. Before the first point
- *          it is written to for a while that does not count; between the points it has no time to rest.
- * Time:    point_ns for each point, half of it in each pass; but at least three writes, and 8 MiB or a second. A point whose writes would take this
+ * Shape:   scratch files, written as a recording's are (scratch_writer.h). Every point begins a
+ *          file of its own, whose space is preallocated outside the measured time; when there is no
+ *          room left it begins it anew. A point counts from its first write's beginning until its
+ *          last one is back: what a disk holds in its queue is waited for. Buffered writes are
+ *          synced while the time runs, every 32 MiB at most.
+ * Order:   all points from small to large, then all from large to small, and of each the slower
+ *          pass counts, with the worst write of both. A cache that is full half-way or a disk that
+ *          grows hot slows down what comes after it: going up alone, that would be taken for the
+ *          effect of large blocks, and going down for that of small ones. What a disk can do only
+ *          once is nothing for a recording, hence the slower one. Before the first point it is
+ *          written to for a while that does not count; between the points it has no time to rest.
+ * Time:    point_ns for each point, half of it in each pass; but at least three writes, and 32 MiB,
+ *          unless those take four times that long, or a second. A point whose writes would take this
  *          disk more than eight seconds is left out, and the note says so.
  * Threads: one.
  */
