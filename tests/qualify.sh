@@ -9,6 +9,7 @@
 #	trial NAME 2 -r 64 ...                the same in the background, with a report and words of its own,
 #	settle NAME                           which are waited for and looked at here; a status that was not wanted fails
 #	has_reason DEFICIT; has_no_reason OVERFLOW
+#	await NAME paced                      until it is in this phase and has done something of it
 #	near 8388608 10 $bytes_per_s          the test fails unless the last is within so many % of the first
 
 declare -A trial_pid=() trial_wanted=()
@@ -47,12 +48,14 @@ settle() {
 	ended "${trial_wanted[$1]}" "$status" "trial $1"
 }
 
-# await NAME PHASE: until that trial is in this phase
+# await NAME PHASE: until that trial is in this phase, and something of it is done
 await() {
 	local try
 	for try in {1..400}; do
-		grep -qs "phase=$2 " "$RIG/$1.words" && return
+		grep -qsE "phase=$2 .*done=0\.(0*[1-9]|[1-9])" "$RIG/$1.words" && return
 		kill -0 "${trial_pid[$1]}" 2>/dev/null || break
+		# the program, below timeout: a line now
+		pkill -USR1 -P "${trial_pid[$1]}" -x vsib-qualify
 		sleep 0.05
 	done
 	words=$RIG/$1.words

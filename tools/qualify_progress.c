@@ -106,6 +106,7 @@ void qualify_progress_tell(struct qualify_progress *progress, const struct trial
 void qualify_progress_step(struct qualify_progress *progress, unsigned step)
 {
 	progress->step = step;
+	progress->ring_high_bytes = 0; /* at full speed any ring is full */
 	if (step < progress->plan->count) {
 		const struct trial_progress told = { .phase = progress->plan->steps[step].phase,
 						     .disk = progress->plan->steps[step].disk };

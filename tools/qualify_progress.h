@@ -25,9 +25,8 @@ struct qualify_progress {
 	unsigned step;    /* index; plan->count = over */
 	int64_t begin_ns; /* CLOCK_MONOTONIC */
 	int64_t shown_ns;
-	/* the worst of the whole trial so far */
-	int64_t worst_ns;
-	uint64_t ring_high_bytes;
+	int64_t worst_ns;         /* of all writes so far */
+	uint64_t ring_high_bytes; /* of this step */
 };
 
 /** qualify_progress_init() - @mode: LIVE_NONE and nothing is said */

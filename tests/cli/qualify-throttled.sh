@@ -55,8 +55,8 @@ near $((8 * MIB * 8)) 10 "$(value verdict.capability_bps)" capability
 settle cliff
 is verdict.result FAIL
 is ring.overflow_bytes 0
-is_more verdict.cliffs.0.at_s 3.5
-is_less verdict.cliffs.0.at_s 7
+is_more verdict.cliffs.0.at_s 4
+is_less verdict.cliffs.0.at_s 6.5
 rig_throttle cliff 0
 
 settle stall
