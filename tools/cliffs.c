@@ -35,19 +35,24 @@ static double median_rate(const struct capability *capability, size_t first, siz
 }
 
 /* Return: the window that the cliff begins in, which has something of both sides; count = there is none. */
-static size_t find_fall(const struct capability *capability, double *before_bps, double *after_bps)
+static size_t find_fall(const struct cliff_view *view, double *before_bps, double *after_bps)
 {
+	const struct capability *capability = view->capability;
+
 	for (size_t w = 1; w + WINDOWS_BEHIND <= capability->count; w++) {
 		size_t end = w + 1 + WINDOWS_BEHIND;
 
 		*before_bps = median_rate(capability, 0, w);
+		if (view->known_bps > 0)
+			*before_bps = fmin(*before_bps, view->known_bps);
 		*after_bps = median_rate(capability, w, w + WINDOWS_BEHIND);
 		if (capability->windows[w].rate_bps >= FALL * *before_bps ||
 		    *after_bps >= FALL * *before_bps)
 			continue;
 		*after_bps = median_rate(capability, w + 1,
 					 end < capability->count ? end : capability->count);
-		return w;
+		if (*after_bps < FALL * *before_bps)
+			return w;
 	}
 	return capability->count;
 }
@@ -171,7 +176,7 @@ static int find_zone(const struct cliff_view *view, struct judgement_cliff *clif
 int cliffs_find(const struct cliff_view *view, struct judgement *judgement)
 {
 	struct judgement_cliff cliff = { .disk = view->disk, .phase = view->run->phase };
-	size_t window = find_fall(view->capability, &cliff.before_bps, &cliff.after_bps);
+	size_t window = find_fall(view, &cliff.before_bps, &cliff.after_bps);
 	bool is_zone = false;
 
 	if (judgement->cliff_count >= TARGET_MAX)
@@ -214,7 +219,7 @@ bool cliffs_steadiness(const struct capability *capability, struct cliff_steadin
 		.spread = (most - least) / mean,
 		.excursion = fabs(slope) * (STEADY_WINDOWS - 1) / mean,
 		.least_bps = least,
-		.next_bps = fmax(least - (most - least), 0),
+		.next_bps = least * least / most,
 	};
 	return true;
 }

@@ -105,6 +105,16 @@ static int read_runs(const struct evidence *evidence, struct evidence_of_run *of
 	return ret;
 }
 
+/* Of the full-speed run: before it fell, if it did; its cliffs are known already. */
+static double known_rate(const struct evidence *evidence, const struct judgement *judgement,
+			 unsigned disk)
+{
+	for (unsigned i = 0; i < judgement->cliff_count; i++)
+		if (judgement->cliffs[i].disk == (int)disk && judgement->cliffs[i].phase != PHASE_PACED)
+			return judgement->cliffs[i].before_bps;
+	return evidence->full.disks[disk].median_bps;
+}
+
 static int find_cliffs(const struct evidence *evidence, const struct evidence_of_run *of,
 		       struct judgement *judgement)
 {
@@ -116,6 +126,7 @@ static int find_cliffs(const struct evidence *evidence, const struct evidence_of
 			.services = &of->services[d],
 			.capability = &of->disks[d],
 			.stalls = &of->stalls,
+			.known_bps = of == &evidence->at_rate ? known_rate(evidence, judgement, d) : 0,
 		};
 		int ret = of->run[d] ? cliffs_find(&view, judgement) : 0;
 
@@ -278,9 +289,9 @@ int evidence_make(struct evidence **out, const struct trial *trial, struct judge
 	if (ret == 0)
 		ret = read_runs(evidence, &evidence->at_rate, &evidence->full);
 	if (ret == 0)
-		ret = find_cliffs(evidence, &evidence->at_rate, judgement);
-	if (ret == 0)
 		ret = find_cliffs(evidence, &evidence->full, judgement);
+	if (ret == 0)
+		ret = find_cliffs(evidence, &evidence->at_rate, judgement);
 	if (ret == 0)
 		ret = weigh_capability(evidence, judgement);
 	if (ret == 0)
