@@ -371,6 +371,27 @@ static void a_cliff_that_the_recording_does_not_meet_is_none(void **state)
 	virtual_trial_free(&trial);
 }
 
+/* A throttle, or a cache, lets the first writes pass; what the disk does at full speed is known, and it never does less. */
+static void what_credit_let_pass_is_no_level_to_fall_from(void **state)
+{
+	static const struct virtual_disk full = { .rate_bps = 420e6 },
+					 paced = { .rate_bps = 4e9, .cliff_bps = 420e6, .cliff_s = 30 };
+	struct virtual_setup setup = setup_of(&paced, 1);
+	struct trial trial;
+
+	(void)state;
+	make(&trial, &setup);
+	judge_it(&trial);
+	assert_non_null(reason_of("SLC_CACHE")); /* nothing else is known */
+	setup.disks = &full;
+	setup.rate_bps = 0;
+	setup.duration_s = 20;
+	virtual_record(&trial.disks[0].full, &setup, PHASE_FULL);
+	expect(&trial, VERDICT_PASS, NULL);
+	assert_int_equal(judgement.cliff_count, 0);
+	virtual_trial_free(&trial);
+}
+
 static void a_fall_that_leaves_plenty_is_only_told(void **state)
 {
 	static const struct virtual_disk some = { .rate_bps = 4e9, .cliff_bps = 2e9, .cliff_s = 50 },
@@ -380,11 +401,18 @@ static void a_fall_that_leaves_plenty_is_only_told(void **state)
 
 	(void)state;
 	make(&trial, &setup);
+	expect(&trial, VERDICT_PASS, NULL);
+	assert_null(reason_of("SLC_CACHE")); /* a single write's time says little */
+	setup.rate_bps = 0;
+	setup.duration_s = 100;
+	virtual_record(&trial.disks[0].full, &setup, PHASE_FULL);
+	trial.paced.parts[0].written_bytes = 1; /* it has not come so far */
+	trial.asked.horizon_ns = INT64_C(3600) * NS;
 	judge_it(&trial);
 	assert_int_equal(judgement.result, VERDICT_PASS);
 	assert_int_equal(reason_of("SLC_CACHE")->weight, VERDICT_PASS);
 	virtual_trial_free(&trial);
-	setup.disks = &most;
+	setup = setup_of(&most, 1);
 	make(&trial, &setup);
 	expect(&trial, VERDICT_MARGINAL, "SLC_CACHE");
 	virtual_trial_free(&trial);
@@ -721,6 +749,7 @@ int main(void)
 		cmocka_unit_test(the_rate_margin_has_two_limits),
 		cmocka_unit_test(a_cliff_fails_though_the_average_passes),
 		cmocka_unit_test(a_cliff_that_the_recording_does_not_meet_is_none),
+		cmocka_unit_test(what_credit_let_pass_is_no_level_to_fall_from),
 		cmocka_unit_test(a_fall_that_leaves_plenty_is_only_told),
 		cmocka_unit_test(a_stall_tells_the_ring_it_needs),
 		cmocka_unit_test(a_stall_at_the_end_is_no_deficit),

@@ -38,35 +38,40 @@ static double median_rate(const struct capability *capability, size_t first, siz
  * Return: the window that the first cliff behind @from begins in, which has something of both sides; count = there is
  * none.
  */
-static size_t find_fall(const struct capability *capability, size_t from, double *before_bps,
-			double *after_bps)
+static size_t find_fall(const struct cliff_view *view, size_t from, double *before_bps, double *after_bps)
 {
+	const struct capability *capability = view->capability;
+
 	for (size_t w = from + 1; w + WINDOWS_BEHIND <= capability->count; w++) {
 		size_t end = w + 1 + WINDOWS_BEHIND;
 
 		*before_bps = median_rate(capability, from, w);
+		if (view->known_bps > 0)
+			*before_bps = fmin(*before_bps, view->known_bps);
 		*after_bps = median_rate(capability, w, w + WINDOWS_BEHIND);
 		if (capability->windows[w].rate_bps >= FALL * *before_bps ||
 		    *after_bps >= FALL * *before_bps)
 			continue;
 		*after_bps = median_rate(capability, w + 1,
 					 end < capability->count ? end : capability->count);
-		return w;
+		if (*after_bps < FALL * *before_bps)
+			return w;
 	}
 	return capability->count;
 }
 
 /* Of several falls one below the other the deepest is what a recording has to live with. */
-static size_t find_deepest_fall(const struct capability *capability, struct judgement_cliff *cliff)
+static size_t find_deepest_fall(const struct cliff_view *view, struct judgement_cliff *cliff)
 {
-	size_t fall = find_fall(capability, 0, &cliff->before_bps, &cliff->after_bps);
+	size_t count = view->capability->count;
+	size_t fall = find_fall(view, 0, &cliff->before_bps, &cliff->after_bps);
 	size_t next = fall;
 
-	while (next < capability->count) {
+	while (next < count) {
 		double before_bps, after_bps;
 
-		next = find_fall(capability, next, &before_bps, &after_bps);
-		if (next == capability->count || after_bps >= FALL * cliff->after_bps)
+		next = find_fall(view, next, &before_bps, &after_bps);
+		if (next == count || after_bps >= FALL * cliff->after_bps)
 			continue;
 		fall = next;
 		cliff->before_bps = before_bps;
@@ -194,7 +199,7 @@ static int find_zone(const struct cliff_view *view, struct judgement_cliff *clif
 int cliffs_find(const struct cliff_view *view, struct judgement *judgement)
 {
 	struct judgement_cliff cliff = { .disk = view->disk, .phase = view->run->phase };
-	size_t window = find_deepest_fall(view->capability, &cliff);
+	size_t window = find_deepest_fall(view, &cliff);
 	bool is_zone = false;
 
 	if (judgement->cliff_count >= TARGET_MAX)

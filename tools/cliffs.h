@@ -25,6 +25,7 @@ struct cliff_view {
 	const struct services *services;
 	const struct capability *capability; /* of this disk */
 	const struct stalls *stalls;         /* of the run */
+	double known_bps; /* what it does at full speed: a fall counts from there only, not from what its credit let it do; 0 = not known */
 };
 
 /**

@@ -105,6 +105,16 @@ static int read_runs(const struct evidence *evidence, struct evidence_of_run *of
 	return ret;
 }
 
+/* Of the full-speed run: before it fell, if it did; its cliffs are known already. */
+static double known_rate(const struct evidence *evidence, const struct judgement *judgement,
+			 unsigned disk)
+{
+	for (unsigned i = 0; i < judgement->cliff_count; i++)
+		if (judgement->cliffs[i].disk == (int)disk && judgement->cliffs[i].phase != PHASE_PACED)
+			return judgement->cliffs[i].before_bps;
+	return evidence->full.disks[disk].median_bps;
+}
+
 static int find_cliffs(const struct evidence *evidence, const struct evidence_of_run *of,
 		       struct judgement *judgement)
 {
@@ -116,6 +126,7 @@ static int find_cliffs(const struct evidence *evidence, const struct evidence_of
 			.services = &of->services[d],
 			.capability = &of->disks[d],
 			.stalls = &of->stalls,
+			.known_bps = of == &evidence->at_rate ? known_rate(evidence, judgement, d) : 0,
 		};
 		int ret = of->run[d] ? cliffs_find(&view, judgement) : 0;
 
@@ -123,24 +134,6 @@ static int find_cliffs(const struct evidence *evidence, const struct evidence_of
 			return ret;
 	}
 	return 0;
-}
-
-/*
- * A disk with credit (a throttle's bucket, a cache that empties between two blocks) is faster while paced than at
- * full speed, and how much faster says little. Falls above what it does at full speed are none.
- */
-static void forget_credit(const struct evidence *evidence, struct judgement *judgement)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < judgement->cliff_count; i++) {
-		const struct judgement_cliff *cliff = &judgement->cliffs[i];
-		double full_bps = evidence->full.disks[cliff->disk].median_bps;
-
-		if (full_bps == 0 || cliff->after_bps < full_bps)
-			judgement->cliffs[kept++] = *cliff;
-	}
-	judgement->cliff_count = kept;
 }
 
 static bool fell_while_paced(const struct judgement *judgement, int disk)
@@ -296,10 +289,9 @@ int evidence_make(struct evidence **out, const struct trial *trial, struct judge
 	if (ret == 0)
 		ret = read_runs(evidence, &evidence->at_rate, &evidence->full);
 	if (ret == 0)
-		ret = find_cliffs(evidence, &evidence->at_rate, judgement);
-	forget_credit(evidence, judgement);
-	if (ret == 0)
 		ret = find_cliffs(evidence, &evidence->full, judgement);
+	if (ret == 0)
+		ret = find_cliffs(evidence, &evidence->at_rate, judgement);
 	if (ret == 0)
 		ret = weigh_capability(evidence, judgement);
 	if (ret == 0)

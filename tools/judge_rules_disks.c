@@ -56,13 +56,17 @@ void rule_cliffs(const struct evidence *evidence, struct judgement *judgement)
 		const struct judgement_cliff *cliff = &judgement->cliffs[i];
 		char when[JUDGE_TEXT_LEN], bytes[JUDGE_TEXT_LEN], before[JUDGE_TEXT_LEN],
 			after[JUDGE_TEXT_LEN];
+		enum verdict weight = cliff_weight(evidence, cliff, share_bps);
 		struct judgement_reason *reason;
 
-		/* the recording ends before it comes so far */
-		if (cliff->at_bytes > share_bps / 8 * evidence->horizon_s)
+		/*
+		 * The recording ends before it comes so far; or a disk with little to do was now quicker, now
+		 * slower, which says nothing of it: how fast a single write is depends on more than the disk.
+		 */
+		if (cliff->at_bytes > share_bps / 8 * evidence->horizon_s ||
+		    (weight == VERDICT_PASS && cliff->phase == PHASE_PACED))
 			continue;
-		reason = reason_add(judgement, cliff->code,
-				    cliff_weight(evidence, cliff, share_bps), cliff->disk,
+		reason = reason_add(judgement, cliff->code, weight, cliff->disk,
 				    (struct reason_numbers){ cliff->after_bps, share_bps, "bit/s" });
 		if (strcmp(cliff->code, "ZONE") == 0)
 			SAY(reason, "%.150s fell evenly from %s to %s, %s.",
