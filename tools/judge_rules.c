@@ -68,20 +68,26 @@ static void overflow(const struct evidence *evidence, struct judgement *judgemen
 	ADVISE(reason, "use a lower rate or faster disks, or more of them");
 }
 
+static void failed(const struct evidence *evidence, int disk, const char *why,
+		   struct judgement *judgement)
+{
+	struct judgement_reason *reason = reason_add(judgement, "IO_ERROR", VERDICT_FAIL, disk,
+						     (struct reason_numbers){ 1, 0, "" });
+
+	SAY(reason, "%.150s: %.300s.", reason_path(evidence, disk), why);
+	ADVISE(reason, "look at the kernel's log, at cable and power supply, then try again");
+}
+
 static void io_error_of(const struct trial_run *run, const struct evidence *evidence,
 			struct judgement *judgement)
 {
 	for (unsigned i = 0; run->was_run && i < run->part_count; i++) {
 		const struct trial_part *part = &run->parts[i];
-		struct judgement_reason *reason;
 
-		if (part->state == DISK_OK && !part->error[0])
-			continue;
-		reason = reason_add(judgement, "IO_ERROR", VERDICT_FAIL, (int)part->disk,
-				    (struct reason_numbers){ 1, 0, "" });
-		SAY(reason, "%.150s: %.300s.", reason_path(evidence, (int)part->disk),
-		    part->error[0] ? part->error : session_disk_state_name(part->state));
-		ADVISE(reason, "look at the kernel's log, at cable and power supply, then try again");
+		if (part->state != DISK_OK || part->error[0])
+			failed(evidence, (int)part->disk,
+			       part->error[0] ? part->error : session_disk_state_name(part->state),
+			       judgement);
 	}
 }
 
@@ -90,6 +96,8 @@ static void io_error(const struct evidence *evidence, struct judgement *judgemen
 	const struct trial *trial = evidence->trial;
 
 	for (unsigned d = 0; d < evidence->disk_count; d++) {
+		if (trial->disks[d].failure[0])
+			failed(evidence, (int)d, trial->disks[d].failure, judgement);
 		io_error_of(&trial->disks[d].full, evidence, judgement);
 		io_error_of(&trial->disks[d].alone, evidence, judgement);
 	}

@@ -237,6 +237,29 @@ static int run_interfered(struct running *running, const struct plan_step *step)
 
 /* ---- disk by disk ---- */
 
+/* Its own fault, and not that it is full, or that we may not do it. */
+static bool is_of_disk(int ret)
+{
+	return ret == -EIO || ret == -ETIMEDOUT || ret == -EROFS || ret == -ENODEV ||
+	       ret == -ENXIO || ret == -ENOTCONN;
+}
+
+/*
+ * Of what is done to one disk: what is its own fault counts as that. One that doesn't answer any more holds what it
+ * was asked, and nothing else can be asked of it. Return: as run_execute().
+ */
+static int settle_disk(struct qualification *q, const struct plan_step *step, int ret, const char *error)
+{
+	struct trial_disk *disk = &q->trial->disks[step->disk];
+
+	if (!is_of_disk(ret))
+		return 0;
+	if (!disk->failure[0])
+		snprintf(disk->failure, sizeof(disk->failure), "%s: %.400s",
+			 trial_phase_name(step->phase), error);
+	return ret == -ETIMEDOUT;
+}
+
 /* What a recording would be made of, as far as nobody has asked for something else. */
 static uint64_t usual_block(const struct qualification *q, uint64_t *file_bytes)
 {
@@ -282,8 +305,9 @@ static int run_blocks(struct running *running, const struct plan_step *step)
 	struct qualification *q = running->qualification;
 	struct sweep_config config = sweep_config(q, step, BLOCK_POINTS);
 
-	sweep_blocks(&config, &q->trial->disks[step->disk].blocks);
-	return 0;
+	struct trial_sweep *sweep = &q->trial->disks[step->disk].blocks;
+
+	return settle_disk(q, step, sweep_blocks(&config, sweep), sweep->error);
 }
 
 static int run_depth(struct running *running, const struct plan_step *step)
@@ -291,8 +315,9 @@ static int run_depth(struct running *running, const struct plan_step *step)
 	struct qualification *q = running->qualification;
 	struct sweep_config config = sweep_config(q, step, DEPTH_POINTS);
 
-	sweep_depths(&config, &q->trial->disks[step->disk].depths);
-	return 0;
+	struct trial_sweep *sweep = &q->trial->disks[step->disk].depths;
+
+	return settle_disk(q, step, sweep_depths(&config, sweep), sweep->error);
 }
 
 static int run_read(struct running *running, const struct plan_step *step)
@@ -311,8 +336,7 @@ static int run_read(struct running *running, const struct plan_step *step)
 		.engine = q->options->engine,
 	};
 
-	read_sweep(&config, &disk->read);
-	return 0;
+	return settle_disk(q, step, read_sweep(&config, &disk->read), disk->read.error);
 }
 
 static int run_rollover(struct running *running, const struct plan_step *step)
@@ -333,8 +357,7 @@ static int run_rollover(struct running *running, const struct plan_step *step)
 	};
 
 	config.block_bytes = usual_block(q, &config.file_bytes);
-	rollover_measure(&config, &disk->rollover);
-	return 0;
+	return settle_disk(q, step, rollover_measure(&config, &disk->rollover), disk->rollover.error);
 }
 
 /* What is read is as much as there is time for. */
@@ -363,12 +386,15 @@ static int run_read_back(struct running *running, const struct plan_step *step)
 							   units_monotonic_ns() + step->duration_ns,
 	};
 	unsigned number = (unsigned)step->disk;
+	struct trial_read_back *back;
+	int ret;
 
 	if (!running->files)
 		return 0;
-	read_back(&q->trial->disks[number].read_back, running->files,
-		  running->files_disk < 0 ? number : 0, number, &limit.control);
-	return 0;
+	back = &q->trial->disks[number].read_back;
+	ret = read_back(back, running->files, running->files_disk < 0 ? number : 0, number,
+			&limit.control);
+	return settle_disk(q, step, ret, back->text);
 }
 
 /* ---- one after the other ---- */

@@ -16,7 +16,7 @@ static void say(const char *text)
 {
 	struct line line;
 
-	line_begin(&line, true);
+	line_begin(&line, isatty(STDERR_FILENO));
 	line_add(&line, "vsib-qualify: %s\n", text);
 	line_put(&line);
 }

@@ -240,6 +240,7 @@ struct trial_disk {
 	struct trial_read read;
 	struct trial_rollover rollover;
 	struct trial_read_back read_back;
+	char failure[TRIAL_TEXT_LEN]; /* an error of the disk outside of the runs; "" = none */
 };
 
 struct trial {

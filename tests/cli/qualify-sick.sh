@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# beside: yes
+#
+# vsib-qualify on disks that fail: an error in a sweep and one in the paced run are a FAIL with their words; a write that
+# does not come back holds up neither the end after a first signal nor the one after a second; and the program never
+# leaves a file.
+. "${0%/*}/../rig.sh"
+. "${0%/*}/../record.sh"
+. "${0%/*}/../qualify.sh"
+rig_need fuse space:600
+rig_fault sick
+quiet_machine
+tiny=(-r 64 -H 10s --ring 16Mi --scratch 64Mi "$same" --quick)
+
+# seconds_of COMMAND...: how long it takes
+seconds_of() {
+	local begun=$EPOCHREALTIME
+	"$@" || return
+	seconds=$(awk "BEGIN { print $EPOCHREALTIME - $begun }")
+}
+
+rig_fault_set sick write:EIO@4M
+qualify 2 "${tiny[@]}" --phase blocks "$RIG/sick"
+has_reason IO_ERROR
+said 'blocks: .*[Ii]nput/output error'
+rig_fault_set sick reset
+
+rig_fault_set sick write:EIO@4M
+qualify 2 "${tiny[@]}" --time 3s --phase paced "$RIG/sick"
+has_reason IO_ERROR
+rig_fault_set sick reset
+
+for phase in blocks paced; do
+	rig_fault_set sick write:hang@4M
+	trial $phase '2 3' "${tiny[@]}" --time 60s --phase $phase "$RIG/sick"
+	sleep 1.5
+	pkill -INT -P "${trial_pid[$phase]}" -x vsib-qualify
+	seconds_of settle $phase
+	awk "BEGIN { exit !($seconds < 6) }" || rig_fail "$phase: it took $seconds s to end"
+	is interrupted true
+	rig_fault_set sick reset
+done
+
+rig_fault_set sick write:hang@4M
+trial twice 3 "${tiny[@]}" --time 60s --phase paced "$RIG/sick"
+sleep 1.5
+pkill -INT -P "${trial_pid[twice]}" -x vsib-qualify
+sleep 0.3
+pkill -INT -P "${trial_pid[twice]}" -x vsib-qualify
+words=$RIG/twice.words
+seconds_of settle twice
+awk "BEGIN { exit !($seconds < 3) }" || rig_fail "the second signal took $seconds s"
+rig_fault_set sick reset
+sleep 0.5
+empty "$RIG/.back/sick"
