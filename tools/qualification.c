@@ -331,7 +331,7 @@ static int run_read(struct running *running, const struct plan_step *step)
 		.disk = step->disk,
 		.control = q->control,
 		.time_ns = step->duration_ns / 4,
-		.position_ns = step->duration_ns / 2 / (2 * READ_SWEEP_POSITIONS),
+		.position_ns = step->duration_ns / 4 / READ_SWEEP_POSITIONS,
 		.most_bytes = plan->room_bytes,
 		.engine = q->options->engine,
 	};
