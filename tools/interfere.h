@@ -4,11 +4,13 @@
  *
  *   interfere_start() -> { interfere_tell() } ... -> interfere_stop()
  *
- * What 5 %: The figures there are to compare with (IOMeter, sequential writes of 64 KiB, DQL 2 to 36: with 95 % of them
- * sequential SCSI lost 13 %, SATA II 22, SAS 63 and SATA I 66 % of the rate) count operations, all of one size. So does this:
- * one random operation for each 19 x 64 KiB of the stream. By bytes that is less than 5 %, and it is the seeks that cost.
- * Shape:   one thread a disk, one operation at a time, reads and writes in turn, of 4 to 64 KiB, at random places of a
- *          scratch file, with direct I/O where there is any. The disk that can't do as many falls behind, and that is counted.
+ * What 5 %: The figures there are to compare with (IOMeter, sequential writes of 64 KiB, DQL 2 to 36: with 95 %
+ * of them sequential SCSI lost 13 %, SATA II 22, SAS 63 and SATA I 66 % of the rate) count operations, all of
+ * one size. So does this: one random operation for each 19 x 64 KiB of the stream. By bytes that is less than
+ * 5 %, and it is the seeks that cost.
+ * Shape:   one thread a disk, one operation at a time, reads and writes in turn, of 4 to 64 KiB, at random
+ *          places of a scratch file, with direct I/O where there is any. The disk that can't do as many falls
+ *          behind, and that is counted.
  * Threads: start, tell and stop: one.
  */
 #ifndef VSIB_TOOLS_INTERFERE_H

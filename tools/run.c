@@ -28,6 +28,7 @@
 #define TRACE_LEAST 4096
 #define TRACE_MOST (UINT64_C(1) << 22)
 #define TRACE_MOST_UNPACED (UINT64_C(1) << 20)
+#define WARNINGS_MAX (sizeof(((struct trial_run *)NULL)->warnings) / TRIAL_TEXT_LEN)
 #define TRACE_BYTES_PER_S UINT64_C(2000000000)
 
 struct run {
@@ -388,11 +389,16 @@ static void take_totals(struct trial_run *out, struct session *session)
 	out->high_water_at_ns = since_start(out, level.high_water_ns);
 }
 
-static void take_shape(struct trial_run *out, const struct session *session)
+static void take_shape(const struct run *run)
 {
+	const struct session *session = run->session;
+	struct trial_run *out = run->out;
+
 	out->ring_bytes = session->plan.ring_bytes;
 	out->block_bytes = session->plan.block_bytes;
-	snprintf(out->source, sizeof(out->source), "%s", session->source->name);
+	/* the seed of our own is nobody's concern */
+	snprintf(out->source, sizeof(out->source), "%s",
+		 run->config->source ? session->source->name : "sim:");
 	if (!session->disks[0].outbox)
 		return;
 	out->depth = outbox_depth(session->disks[0].outbox);
@@ -434,10 +440,8 @@ static void take_part(struct trial_part *part, struct session *session, unsigned
 
 static void take_warnings(struct trial_run *out, struct session *session)
 {
-	const unsigned most = sizeof(out->warnings) / sizeof(out->warnings[0]);
-
 	pthread_mutex_lock(&session->lock);
-	for (unsigned i = 0; i < session->warning_count && out->warning_count < most; i++)
+	for (unsigned i = 0; i < session->warning_count && out->warning_count < WARNINGS_MAX; i++)
 		snprintf(out->warnings[out->warning_count++], TRIAL_TEXT_LEN, "%.*s",
 			 TRIAL_TEXT_LEN - 1, session->warnings[i]);
 	pthread_mutex_unlock(&session->lock);
@@ -482,7 +486,7 @@ static void take_results(struct run *run, bool is_held)
 
 	out->was_run = true;
 	out->cpu_s = cpu_seconds() - run->cpu_s;
-	take_shape(out, session);
+	take_shape(run);
 	take_times(out, session);
 	take_totals(out, session);
 	for (unsigned i = 0; i < out->part_count; i++) {
@@ -499,10 +503,24 @@ static void take_results(struct run *run, bool is_held)
 
 /* ---- the whole ---- */
 
+static void take_interference(struct run *run, unsigned index, const struct interfere_counts *counts)
+{
+	struct trial_run *out = run->out;
+
+	if (index < out->part_count) {
+		out->parts[index].random_due_count = counts->due_count;
+		out->parts[index].random_done_count = counts->read_count + counts->write_count;
+	}
+	if (counts->error && out->warning_count < WARNINGS_MAX)
+		snprintf(out->warnings[out->warning_count++], TRIAL_TEXT_LEN,
+			 "%.300s: %" PRIu64 " operations at random places failed, the first with: %s",
+			 run->config->disks[index].target->path, counts->error_count,
+			 strerror(-counts->error));
+}
+
 /* False: the kernel holds a thread of it. */
 static bool stop_interference(struct run *run)
 {
-	struct trial_run *out = run->out;
 	bool is_free = true;
 
 	for (unsigned i = 0; i < run->config->disk_count; i++) {
@@ -511,13 +529,7 @@ static bool stop_interference(struct run *run)
 		if (!run->interferes[i])
 			continue;
 		is_free = interfere_stop(run->interferes[i], &counts) && is_free;
-		if (out->warning_count < sizeof(out->warnings) / sizeof(out->warnings[0]))
-			snprintf(out->warnings[out->warning_count++], TRIAL_TEXT_LEN,
-				 "%.300s: beside it %" PRIu64 " reads and %" PRIu64
-				 " writes at random places, of %" PRIu64 " that were due%s%s",
-				 run->config->disks[i].target->path, counts.read_count,
-				 counts.write_count, counts.due_count, counts.error ? ": " : "",
-				 counts.error ? strerror(-counts.error) : "");
+		take_interference(run, i, &counts);
 	}
 	return is_free;
 }

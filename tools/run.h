@@ -4,15 +4,16 @@
  *
  *   run_execute() -> read_back() of what it left, see read_back.h -> run_files_free(), trial_run_free()
  *
- * Shape:   the very session that records (recorder/session.h), with files of scratch_io.h and without a journal; what costs
- *          a processor there, the sums of what is read, costs it here. Of several disks each gets whole files
- *          of the size of a chunk, as layout vbs has them. How long a disk may be written to is not bounded by
- *          its room: files are let go as others come.
- * Series:  every RUN_SAMPLE_NS; when there are RUN_SAMPLES_MAX, of each two the one with the fuller ring stays, and they
- *          come half as often: the highest levels of the longest run are there. The ring's own high-water mark is exact.
+ * Shape:   the very session that records (recorder/session.h), with files of scratch_io.h and without a
+ *          journal; what costs a processor there, the sums of what is read, costs it here. Of several disks
+ *          each gets whole files of the size of a chunk, as layout vbs has them. How long a disk may be written
+ *          to is not bounded by its room: files are let go as others come.
+ * Series:  every RUN_SAMPLE_NS; when there are RUN_SAMPLES_MAX, of each two the one with the fuller ring stays,
+ *          and they come half as often: the highest levels of the longest run are there. The ring's own
+ *          high-water mark is exact.
  * Threads: whoever calls is the session's supervisor, to the end. Signals are not looked at: trial_control is.
- * Errors:  in words in out->error: why it did not run, or ended before its time. out is filled as far as it came, and
- *          always to be freed.
+ * Errors:  in words in out->error: why it did not run, or ended before its time. out is filled as far as it
+ *          came, and always to be freed.
  */
 #ifndef VSIB_TOOLS_RUN_H
 #define VSIB_TOOLS_RUN_H
@@ -65,9 +66,9 @@ struct run_files;
  * @files: set to what is left; NULL = nothing is to be left. To be freed, whatever was returned
  *
  * A cancelled run ends within 2 s: what is in the ring is given up, out->is_interrupted set.
- * Return: 0: over, all threads gone; 1: over and out is filled, but the kernel holds threads or writes of it: what they
- *         use is never freed, so no other run can be made on these disks, and the process can only leave by host_report(status,
- *         true) and _exit(), see recorder/host.h; -errno: it did not begin.
+ * Return: 0: over, all threads gone; 1: over and out is filled, but the kernel holds threads or writes of it:
+ *         what they use is never freed, so no other run can be made on these disks, and the process can only
+ *         leave by host_report(status, true) and _exit(), see recorder/host.h; -errno: it did not begin.
  */
 int run_execute(struct trial_run *out, const struct run_config *config, struct run_files **files);
 

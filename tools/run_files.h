@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run_files.h - how large the files of a run are, how many of them stay, and what they hold; not for others than run.c
+ * run_files.h - how large the files of a run are, and what is kept of them; for run.c
  *
  * Threads: the run's supervisor.
  */

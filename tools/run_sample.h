@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run_sample.h - how a running session stands, again and again, in no more than RUN_SAMPLES_MAX figures; for run.c
+ * run_sample.h - how a running session stands, in no more than RUN_SAMPLES_MAX figures; for run.c
  *
  *   sampler_init() -> { sampler_take() } ... -> sampler_finish() -> sampler_free()
  *

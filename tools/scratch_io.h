@@ -2,17 +2,19 @@
 /*
  * scratch_io.h - a session's files, made so that nothing of them stays, and kept for a while to be read again
  *
- *   scratch_io_create() -> session_config.io = scratch_io_table(), .settled -> scratch_io_note() ... the session
- *   ends -> scratch_io_count(), scratch_io_file() -> scratch_io_free()
+ *   scratch_io_create() -> session_config.io = scratch_io_table(), .settled -> scratch_io_note() ... the
+ *   session ends -> scratch_io_count(), scratch_io_file() -> scratch_io_free()
  *
- * Shape:   In a directory a file has no name (scratch.h), in a device it is a stretch of it, one behind the other
- *          and then from the beginning again. All else is as in a recording: preallocated, written by the system's own call
- *          (so by io_uring), synced and cut to its size. A file that is begun lets the oldest
- *          ones go, so that no more than the budget is taken at a time; the recorder's thread for such calls waits for
- *          that, its writer does not. What such a recorder must be told: session_config.is_room_kept.
+ * Shape:   In a directory a file has no name (scratch.h), in a device it is a stretch of it, one behind the
+ *          other and then from the beginning again. All else is as in a recording: preallocated, written by the
+ *          system's own call (so by io_uring), synced and cut to its size. A file that is begun lets the oldest
+ *          ones go, so that no more than the budget is taken at a time; the recorder's thread for such calls
+ *          waits for that, its writer does not. What such a recorder must be told: session_config.is_room_kept.
+ *          To give back the space of a large file costs the disk something that a recording does not: with a
+ *          budget that is small against its speed a full-speed figure is some 20 % low.
  * Budget:  counts each file as it is preallocated, file_bytes; of files without end there is one only.
- * Threads: the table's calls and scratch_io_note(): the session's; all else whoever made it, when the session has
- *          ended. If session_end() returned false it must not be freed.
+ * Threads: the table's calls and scratch_io_note(): the session's; all else whoever made it, when the session
+ *          has ended. If session_end() returned false it must not be freed.
  */
 #ifndef VSIB_TOOLS_SCRATCH_IO_H
 #define VSIB_TOOLS_SCRATCH_IO_H

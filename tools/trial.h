@@ -129,6 +129,7 @@ struct trial_part {
 	char error[TRIAL_TEXT_LEN];
 	uint64_t histogram[SESSION_HISTOGRAM], mark5_bins[SESSION_MARK5_BINS];
 	struct trial_pressure pressure;
+	uint64_t random_due_count, random_done_count; /* of interfere.h: operations beside it; both 0 = none asked for */
 };
 
 /* One recording through ring and writers. */
