@@ -475,9 +475,9 @@ static void make_interrupted(struct made_trial *made)
 	made->trial.is_interrupted = true;
 	*j = (struct judgement){ .result = VERDICT_INCONCLUSIVE,
 				 .rate_bps = 256000000,
-				 .capability_bps = -1,
-				 .capability_low_bps = -1,
-				 .rho = -1,
+				 .capability_bps = 0,
+				 .capability_low_bps = 0,
+				 .rho = INFINITY,
 				 .q_bytes = -1,
 				 .q95_bytes = -1,
 				 .h_max_s = -1,

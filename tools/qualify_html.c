@@ -132,6 +132,12 @@ static void write_fact(FILE *out, const char *name, const char *value, const cha
 	fputs("</dd></div>\n", out);
 }
 
+/* A rate that is 0 where it is not known. */
+static double if_any(double rate_bps)
+{
+	return rate_bps > 0 ? rate_bps : -1;
+}
+
 static void write_facts(FILE *out, const struct figures *of)
 {
 	const struct judgement *j = of->judgement;
@@ -141,11 +147,11 @@ static void write_facts(FILE *out, const struct figures *of)
 	fputs("<dl>\n", out);
 	snprintf(more, sizeof(more), "%.2f MiB/s", (double)j->rate_bps / 8 / 1048576);
 	write_fact(out, of->trial->asked.is_rate_auto ? "Rate found" : "Rate asked for",
-		   chart_axis_known(value, CHART_RATE, (double)j->rate_bps), more);
+		   chart_axis_known(value, CHART_RATE, if_any((double)j->rate_bps)), more);
 	snprintf(more, sizeof(more), "at its worst %s",
-		 chart_axis_known(other, CHART_RATE, j->capability_low_bps));
-	write_fact(out, "The disks carry", chart_axis_known(value, CHART_RATE, j->capability_bps),
-		   more);
+		 chart_axis_known(other, CHART_RATE, if_any(j->capability_low_bps)));
+	write_fact(out, "The disks carry",
+		   chart_axis_known(value, CHART_RATE, if_any(j->capability_bps)), more);
 	chart_axis_known(value, CHART_PERCENT, j->rho);
 	snprintf(more, sizeof(more), "up to %.0f %% is a pass", of->trial->asked.rho_pass * 100);
 	write_fact(out, "Utilisation", value, more);

@@ -28,6 +28,17 @@ static json_t *known(double value)
 	return value >= 0 ? real(value) : json_null();
 }
 
+/* One that is 0 where it is not known. */
+static json_t *positive(double value)
+{
+	return value > 0 ? real(value) : json_null();
+}
+
+static json_t *rate_or_null(uint64_t rate_bps)
+{
+	return rate_bps ? report_object_number(rate_bps) : json_null();
+}
+
 static json_t *seconds(int64_t ns)
 {
 	return json_real((double)ns / 1e9);
@@ -70,7 +81,7 @@ static json_t *config_of(const struct trial_asked *asked)
 {
 	json_t *o = json_object();
 
-	set(o, "rate_bps", asked->rate_bps ? report_object_number(asked->rate_bps) : json_null());
+	set(o, "rate_bps", rate_or_null(asked->rate_bps));
 	set(o, "rate_auto", json_boolean(asked->is_rate_auto));
 	set(o, "horizon_s", seconds(asked->horizon_ns));
 	set(o, "ring_bytes", report_object_number(asked->ring_bytes));
@@ -268,7 +279,7 @@ static json_t *run_of(const struct trial *trial, const struct trial_run *run)
 	set(o, "interrupted", json_boolean(run->is_interrupted));
 	set(o, "phase", json_string(trial_phase_name(run->phase)));
 	set(o, "source", text(run->source));
-	set(o, "asked_bps", run->rate_bps ? report_object_number(run->rate_bps) : json_null());
+	set(o, "asked_bps", rate_or_null(run->rate_bps));
 	set(o, "rate_bps", real(run_rate(run, run->written_bytes)));
 	set(o, "duration_s", seconds(run->duration_ns));
 	set(o, "written_s", seconds(run->written_ns));
@@ -572,10 +583,10 @@ static json_t *verdict_of(const struct judgement *judgement)
 	set(o, "headline", text(judgement->headline));
 	set(o, "evidence", text(judgement->evidence));
 	set(o, "reasons", reasons_of(judgement));
-	set(o, "rate_bps", report_object_number(judgement->rate_bps));
-	set(o, "best_rate_bps", report_object_number(judgement->best_rate_bps));
-	set(o, "capability_bps", known(judgement->capability_bps));
-	set(o, "capability_low_bps", known(judgement->capability_low_bps));
+	set(o, "rate_bps", rate_or_null(judgement->rate_bps));
+	set(o, "best_rate_bps", rate_or_null(judgement->best_rate_bps));
+	set(o, "capability_bps", positive(judgement->capability_bps));
+	set(o, "capability_low_bps", positive(judgement->capability_low_bps));
 	set(o, "rho", known(judgement->rho));
 	set(o, "q_bytes", known(judgement->q_bytes));
 	set(o, "q95_bytes", known(judgement->q95_bytes));
