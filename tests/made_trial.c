@@ -258,7 +258,16 @@ static void make_disk(struct trial_disk *disk, unsigned number, double rate_bps)
 						  .worst_ns = S / 2,
 						  .worst_create_ns = S / 90,
 						  .worst_sync_ns = S / 3,
-						  .worst_close_ns = S / 200 };
+						  .worst_close_ns = S / 200,
+						  .median_change_ns = S / 40,
+						  .worst_change_ns = S / 3,
+						  .size_count = 7 };
+	for (unsigned i = 0; i < disk->rollover.size_count; i++)
+		disk->rollover.sizes[i] =
+			(struct trial_file_cost){ .file_bytes = UINT64_C(2048) << (2 * i),
+						  .count = 20,
+						  .median_ns = S / 100 << i,
+						  .worst_ns = S / 20 << i };
 	disk->read_back =
 		(struct trial_read_back){ .was_run = true, .bytes = 2048 * MIB, .rate_bps = rate_bps };
 }
@@ -403,9 +412,12 @@ static void make_cliff(struct made_trial *made)
 	struct judgement *j = &made->judgement;
 
 	make_one(made, 256000000, (struct model){ 900e6, 300e6, 3e9, 0.8 }, VERDICT_MARGINAL);
-	j->cliffs[j->cliff_count++] = (struct judgement_cliff){
-		.at_s = 26.9, .at_bytes = 3e9, .before_bps = 900e6, .after_bps = 300e6, .code = "SLC_CACHE"
-	};
+	j->cliffs[j->cliff_count++] = (struct judgement_cliff){ .phase = PHASE_FULL,
+								.at_s = 26.9,
+								.at_bytes = 3e9,
+								.before_bps = 900e6,
+								.after_bps = 300e6,
+								.code = "SLC_CACHE" };
 	add_reason(j, "SLC_CACHE", VERDICT_MARGINAL,
 		   "/media/usb1 falls from 900 to 300 Mbit/s after 3.0 GB: a cache that is full.",
 		   "Leave the disk idle for a minute before a recording, or count on 300 Mbit/s.");
@@ -460,6 +472,7 @@ static void make_device(struct made_trial *made)
 	make_one(made, 128000000, (struct model){ 900e6, 0, 0, 0.3 }, VERDICT_PASS);
 	make_positions(&made->trial.disks[0]);
 	warm(&made->trial.paced);
+	made->trial.disks[0].environment.temperature_limit_c = 60;
 }
 
 static void make_interrupted(struct made_trial *made)

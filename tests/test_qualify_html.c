@@ -222,6 +222,21 @@ static void a_trial_without_the_full_speed_run_shows_the_rate_of_the_paced_one(v
 	made_trial_free(made);
 }
 
+static void the_cost_of_files_and_the_limit_of_heat_are_told(void **state)
+{
+	struct made_trial *made = made_trial(MADE_DEVICE);
+	char *text;
+
+	(void)state;
+	snprintf(made->trial.disks[0].depths.note, TRIAL_TEXT_LEN, "32 in flight were left out");
+	text = page(made);
+	assert_non_null(strstr(text, "limit 60 °C"));
+	assert_non_null(strstr(text, "<td class=\"n\">2.00 KiB</td><td class=\"n\">10.0 ms</td>"));
+	assert_non_null(strstr(text, "32 in flight were left out"));
+	free(text);
+	made_trial_free(made);
+}
+
 static void names_are_text_and_never_markup(void **state)
 {
 	struct made_trial *made = made_trial(MADE_HOSTILE);
@@ -283,7 +298,7 @@ static void the_words_say_what_was_measured(void **state)
 	(void)state;
 	assert_true(strstr(text, "OVERFLOW: The ring was full") < strstr(text, "evidence"));
 	assert_non_null(strstr(text, "Use two such disks, or a faster one."));
-	assert_non_null(strstr(text, "1 overflow, "));
+	assert_non_null(strstr(text, "1 overflow, lost"));
 	assert_non_null(strstr(text, "(100.0 % of 1.00 GiB)"));
 	assert_non_null(strstr(text, "knee at 4.00 MiB"));
 	assert_non_null(strstr(text, "none is enough"));
@@ -301,6 +316,7 @@ int main(void)
 		cmocka_unit_test(each_of_several_disks_has_its_sweeps_and_their_bus_stands_out),
 		cmocka_unit_test(a_trial_without_disks_makes_a_page),
 		cmocka_unit_test(a_trial_without_the_full_speed_run_shows_the_rate_of_the_paced_one),
+		cmocka_unit_test(the_cost_of_files_and_the_limit_of_heat_are_told),
 		cmocka_unit_test(names_are_text_and_never_markup),
 		cmocka_unit_test(the_tested_row_is_marked),
 		cmocka_unit_test(the_words_fit_a_screen_and_control_nothing),

@@ -117,7 +117,7 @@ static const char *draw_ring(struct drawing *drawing)
 
 /* ---- rate against bytes written ---- */
 
-static void mark_cliffs(struct drawing *drawing, unsigned disk)
+static void mark_cliffs(struct drawing *drawing, unsigned disk, enum trial_phase phase)
 {
 	const struct judgement *judgement = drawing->of->judgement;
 	char text[CHART_NAME_LEN], value[CHART_VALUE_LEN];
@@ -125,7 +125,7 @@ static void mark_cliffs(struct drawing *drawing, unsigned disk)
 	for (unsigned i = 0; i < judgement->cliff_count; i++) {
 		const struct judgement_cliff *cliff = &judgement->cliffs[i];
 
-		if (cliff->disk >= 0 && cliff->disk != (int)disk)
+		if (cliff->phase != phase || (cliff->disk >= 0 && cliff->disk != (int)disk))
 			continue;
 		snprintf(text, sizeof(text), "%s after %s", cliff->code,
 			 chart_axis_value(value, CHART_BYTES, cliff->at_bytes));
@@ -163,7 +163,7 @@ static void add_rate(struct drawing *drawing, unsigned disk)
 	snprintf(text, sizeof(text), "%.40s, former run", name);
 	if (former)
 		add_former(drawing, &former->rate, disk, text);
-	mark_cliffs(drawing, disk);
+	mark_cliffs(drawing, disk, is_paced ? PHASE_PACED : PHASE_FULL);
 }
 
 static const char *draw_rate(struct drawing *drawing)
@@ -325,6 +325,20 @@ static const char *draw_depths(struct drawing *drawing)
 
 /* ---- temperature ---- */
 
+/* Of the disk that stands least. */
+static void mark_temperature_limit(struct drawing *drawing)
+{
+	const struct trial *trial = drawing->of->trial;
+	double limit_c = INFINITY;
+	char text[CHART_NAME_LEN];
+
+	for (unsigned i = 0; i < trial->disk_count; i++)
+		if (trial->disks[i].environment.temperature_limit_c > 0)
+			limit_c = fmin(limit_c, trial->disks[i].environment.temperature_limit_c);
+	snprintf(text, sizeof(text), "limit %.0f °C", limit_c);
+	chart_mark(drawing->chart, false, true, limit_c, text);
+}
+
 static const char *draw_temperature(struct drawing *drawing)
 {
 	struct chart *chart = drawing->chart;
@@ -333,8 +347,10 @@ static const char *draw_temperature(struct drawing *drawing)
 	chart->x = tight("time", CHART_SECONDS, CHART_LINEAR);
 	chart->y = axis("hottest disk", CHART_CELSIUS, CHART_LINEAR);
 	keep(drawing, curve_temperature(&curve, &drawing->of->trial->paced));
-	chart_add(chart, &curve, CHART_LINE, 1, "temperature");
-	return chart->series_count ? NULL : "no disk tells its temperature";
+	if (!chart_add(chart, &curve, CHART_LINE, 1, "temperature"))
+		return "no disk tells its temperature";
+	mark_temperature_limit(drawing);
+	return NULL;
 }
 
 /* ---- all ---- */

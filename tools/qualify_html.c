@@ -349,10 +349,12 @@ static void write_disk_measures(FILE *out, const struct trial_disk *disk)
 		write_row(out, "read", text);
 	}
 	if (disk->rollover.was_run) {
-		snprintf(text, sizeof(text), "%s for a file of %s, %s at worst",
-			 chart_axis_known(a, CHART_SECONDS, (double)disk->rollover.median_ns / 1e9),
+		snprintf(text, sizeof(text), "%s from one file of %s to the next, %s at worst",
+			 chart_axis_known(a, CHART_SECONDS,
+					  (double)disk->rollover.median_change_ns / 1e9),
 			 chart_axis_known(b, CHART_BYTES, (double)disk->rollover.file_bytes),
-			 chart_axis_known(c, CHART_SECONDS, (double)disk->rollover.worst_ns / 1e9));
+			 chart_axis_known(c, CHART_SECONDS,
+					  (double)disk->rollover.worst_change_ns / 1e9));
 		write_row(out, "a new file", text);
 	}
 	if (disk->read_back.was_run) {
@@ -364,6 +366,45 @@ static void write_disk_measures(FILE *out, const struct trial_disk *disk)
 			 disk->read_back.text);
 		write_row(out, "read back", text);
 	}
+}
+
+/* By the size of a file, however small: what a recording of many files pays. */
+static void write_file_costs(FILE *out, const struct trial_rollover *rollover)
+{
+	char value[CHART_VALUE_LEN];
+
+	if (rollover->size_count == 0)
+		return;
+	fputs("<div class=\"wide\"><table class=\"fit\">\n<thead><tr><th class=\"n\">a file of</th>"
+	      "<th class=\"n\">median</th><th class=\"n\">worst</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (unsigned i = 0; i < rollover->size_count; i++) {
+		const struct trial_file_cost *cost = &rollover->sizes[i];
+
+		fputs("<tr>", out);
+		write_cell(out, " class=\"n\"",
+			   chart_axis_value(value, CHART_BYTES, (double)cost->file_bytes));
+		write_cell(out, " class=\"n\"",
+			   chart_axis_value(value, CHART_SECONDS, (double)cost->median_ns / 1e9));
+		write_cell(out, " class=\"n\"",
+			   chart_axis_value(value, CHART_SECONDS, (double)cost->worst_ns / 1e9));
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
+static void write_notes(FILE *out, const struct trial_disk *disk)
+{
+	for (unsigned i = 0; i < disk->environment.note_count; i++)
+		write_row(out, "note", disk->environment.notes[i]);
+	write_row(out, "block sizes", disk->blocks.note);
+	write_row(out, "block sizes", disk->blocks.error);
+	write_row(out, "depths", disk->depths.note);
+	write_row(out, "depths", disk->depths.error);
+	write_row(out, "read", disk->read.note);
+	write_row(out, "read", disk->read.error);
+	write_row(out, "a new file", disk->rollover.note);
+	write_row(out, "a new file", disk->rollover.error);
 }
 
 /* What others did on it during the run at the rate. */
@@ -412,13 +453,14 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 	write_row(out, "scheduler", e->scheduler);
 	write_disk_measures(out, disk);
 	write_foreign(out, of, number);
-	for (unsigned i = 0; i < e->note_count; i++)
-		write_row(out, "note", e->notes[i]);
+	write_notes(out, disk);
 	snprintf(text, sizeof(text),
 		 "%s for this trial, in files without a name: nothing of it is left",
 		 chart_axis_known(a, CHART_BYTES, (double)qualify_written_bytes(of->trial, number)));
 	write_row(out, "written", text);
-	fputs("</tbody></table></figure>\n", out);
+	fputs("</tbody></table>\n", out);
+	write_file_costs(out, &disk->rollover);
+	fputs("</figure>\n", out);
 }
 
 static void write_disks(FILE *out, const struct figures *of)

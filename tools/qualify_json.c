@@ -162,6 +162,9 @@ static json_t *environment_of(const struct trial_environment *environment)
 	set(o, "max_io_bytes", report_object_number(environment->max_io_bytes));
 	set(o, "queue_depth",
 	    environment->queue_depth ? report_object_number(environment->queue_depth) : json_null());
+	set(o, "temperature_limit_c",
+	    environment->temperature_limit_c > 0 ? real(environment->temperature_limit_c) :
+						   json_null());
 	set(o, "notes", texts(environment->notes, environment->note_count));
 	return o;
 }
@@ -353,6 +356,7 @@ static json_t *sweep_of(const struct trial_sweep *sweep)
 		json_array_append_new(points, p);
 	}
 	set(o, "points", points);
+	set(o, "note", text_or_null(sweep->note));
 	set(o, "knee", sweep->knee < 0 ? json_null() : json_integer(sweep->knee));
 	set(o, "error", text_or_null(sweep->error));
 	return o;
@@ -375,17 +379,38 @@ static json_t *read_of(const struct trial_read *read)
 							real(read->points[i].rate_bps)));
 	set(o, "points", points);
 	set(o, "inner_ratio", known(read->inner_ratio));
+	set(o, "note", text_or_null(read->note));
 	set(o, "error", text_or_null(read->error));
+	return o;
+}
+
+static json_t *file_cost_of(const struct trial_file_cost *cost)
+{
+	static const char *const steps[FILE_STEP_COUNT] = {
+		[FILE_CREATE] = "create", [FILE_ALLOCATE] = "allocate", [FILE_WRITE] = "write",
+		[FILE_CUT] = "cut",       [FILE_SYNC] = "sync",         [FILE_COMMIT] = "commit",
+		[FILE_CLOSE] = "close",
+	};
+	json_t *o = json_object(), *worst = json_object();
+
+	set(o, "file_bytes", report_object_number(cost->file_bytes));
+	set(o, "count", report_object_number(cost->count));
+	set(o, "median_s", seconds(cost->median_ns));
+	set(o, "worst_s", seconds(cost->worst_ns));
+	for (unsigned i = 0; i < FILE_STEP_COUNT; i++)
+		set(worst, steps[i], seconds(cost->worst_step_ns[i]));
+	set(o, "worst_step_s", worst);
 	return o;
 }
 
 static json_t *rollover_of(const struct trial_rollover *rollover)
 {
-	json_t *o;
+	json_t *o, *sizes;
 
 	if (!rollover->was_run && !rollover->error[0])
 		return json_null();
 	o = json_object();
+	sizes = json_array();
 	set(o, "count", report_object_number(rollover->count));
 	set(o, "file_bytes", report_object_number(rollover->file_bytes));
 	set(o, "median_s", seconds(rollover->median_ns));
@@ -393,6 +418,13 @@ static json_t *rollover_of(const struct trial_rollover *rollover)
 	set(o, "worst_create_s", seconds(rollover->worst_create_ns));
 	set(o, "worst_sync_s", seconds(rollover->worst_sync_ns));
 	set(o, "worst_close_s", seconds(rollover->worst_close_ns));
+	set(o, "median_change_s", seconds(rollover->median_change_ns));
+	set(o, "worst_change_s", seconds(rollover->worst_change_ns));
+	set(o, "recorded", file_cost_of(&rollover->recorded));
+	for (unsigned i = 0; i < rollover->size_count; i++)
+		json_array_append_new(sizes, file_cost_of(&rollover->sizes[i]));
+	set(o, "sizes", sizes);
+	set(o, "note", text_or_null(rollover->note));
 	set(o, "error", text_or_null(rollover->error));
 	return o;
 }
@@ -465,6 +497,8 @@ uint64_t qualify_written_bytes(const struct trial *trial, unsigned disk)
 					   &trial->paced, &trial->source, &trial->interfered };
 	uint64_t bytes = d->rollover.count * d->rollover.file_bytes;
 
+	for (unsigned i = 0; i < d->rollover.size_count; i++)
+		bytes += d->rollover.sizes[i].count * d->rollover.sizes[i].file_bytes;
 	for (unsigned i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
 		bytes += run_bytes(runs[i], disk);
 	for (unsigned i = 0; i < trial->repeat_count; i++)
@@ -526,6 +560,8 @@ static json_t *cliffs_of(const struct judgement *judgement)
 		set(o, "at_bytes", real(cliff->at_bytes));
 		set(o, "before_bps", real(cliff->before_bps));
 		set(o, "after_bps", real(cliff->after_bps));
+		set(o, "phase", json_string(trial_phase_name(cliff->phase)));
+		set(o, "has_recovered", json_boolean(cliff->has_recovered));
 		json_array_append_new(array, o);
 	}
 	return array;
@@ -537,6 +573,7 @@ static json_t *stall_sum_of(const struct judgement_stalls *stalls)
 
 	set(o, "count", report_object_number(stalls->count));
 	set(o, "total_s", real(stalls->total_s));
+	set(o, "share", real(stalls->share));
 	set(o, "worst_s", real(stalls->worst_s));
 	set(o, "worst_at_s", real(stalls->worst_at_s));
 	set(o, "worst_disk", disk_index(stalls->worst_disk));
@@ -557,6 +594,7 @@ static json_t *rows_of(const struct judgement *judgement)
 		set(o, "rate_bps", report_object_number(row->rate_bps));
 		set(o, "result", json_string(verdict_name(row->result)));
 		set(o, "measured", json_boolean(row->is_measured));
+		set(o, "rho", real(row->rho));
 		set(o, "ring_bytes", real(row->ring_bytes));
 		set(o, "h_max_s", real(row->h_max_s));
 		json_array_append_new(array, o);
@@ -587,6 +625,10 @@ static json_t *verdict_of(const struct judgement *judgement)
 	set(o, "best_rate_bps", rate_or_null(judgement->best_rate_bps));
 	set(o, "capability_bps", positive(judgement->capability_bps));
 	set(o, "capability_low_bps", positive(judgement->capability_low_bps));
+	set(o, "capability_paced_bps", positive(judgement->capability_paced_bps));
+	set(o, "capability_full_bps", positive(judgement->capability_full_bps));
+	set(o, "tested_s", real(judgement->tested_s));
+	set(o, "base_bytes", real(judgement->base_bytes));
 	set(o, "rho", known(judgement->rho));
 	set(o, "q_bytes", known(judgement->q_bytes));
 	set(o, "q95_bytes", known(judgement->q95_bytes));

@@ -133,21 +133,19 @@ static void text_run(FILE *out, const struct figures *of)
 	if (!run->was_run)
 		return;
 	rate = seconds > 0 ? (double)run->written_bytes * 8 / seconds : 0;
-	say(out, "run", "%.100s at %.3f Mbit/s for %.1f s%s", run->source, (double)run->rate_bps / 1e6,
-	    (double)run->duration_ns / 1e9, run->is_interrupted ? ", interrupted" : "");
-	say(out, "sustained",
-	    "%.3f Mbit/s (%.2f MiB/s) with %.3f s of final sync, %s I/O, %u in flight, %.1f s of CPU",
-	    rate / 1e6, rate / 8 / 1048576, (double)(run->synced_ns - run->written_ns) / 1e9,
-	    run->io, run->depth, run->cpu_s);
-	say(out, "ring",
-	    "high-water mark %s (%.1f %% of %s) after %.3f s; %" PRIu64 " overflow%s, %s lost",
+	say(out, "run", "%.100s at %.3f Mbit/s for %.1f s, %s I/O, %u in flight, %.1f s of CPU%s",
+	    run->source, (double)run->rate_bps / 1e6, (double)run->duration_ns / 1e9, run->io,
+	    run->depth, run->cpu_s, run->is_interrupted ? ", interrupted" : "");
+	say(out, "sustained", "%.3f Mbit/s (%.2f MiB/s) with %.3f s of final sync", rate / 1e6,
+	    rate / 8 / 1048576, (double)(run->synced_ns - run->written_ns) / 1e9);
+	say(out, "ring", "high-water mark %s (%.1f %% of %s) after %.3f s; %" PRIu64 " overflow%s%s%s",
 	    chart_axis_known(high, CHART_BYTES, (double)run->high_water_bytes),
 	    run->ring_bytes ? (double)run->high_water_bytes * 100 / (double)run->ring_bytes : 0,
 	    chart_axis_known(capacity, CHART_BYTES, (double)run->ring_bytes),
 	    (double)run->high_water_at_ns / 1e9, run->overflow_count,
-	    run->overflow_count == 1 ? "" : "s",
+	    run->overflow_count == 1 ? "" : "s", run->overflow_bytes ? ", lost " : "",
 	    run->overflow_bytes ? chart_axis_known(lost, CHART_BYTES, (double)run->overflow_bytes) :
-				  "nothing");
+				  "");
 	text_worst(out, of);
 	text_bins(out, of);
 	for (unsigned i = 0; i < run->warning_count; i++)
@@ -163,13 +161,13 @@ static void text_capability(FILE *out, const struct figures *of)
 
 	if (j->capability_bps > 0)
 		say(out, "capability",
-		    "%s, at its worst %s: the rate is %.2f of that; the best rate that would pass: %.0f Mbit/s",
+		    "%s, at its worst %s: the rate is %.2f of that; up to %.0f Mbit/s would pass",
 		    chart_axis_known(value, CHART_RATE, j->capability_bps),
 		    chart_axis_known(other, CHART_RATE, j->capability_low_bps), j->rho,
 		    (double)j->best_rate_bps / 1e6);
 	if (j->ring_needed_bytes > 0)
 		say(out, "ring needed",
-		    "%s for the planned time; with the ring asked for this test is good for %s",
+		    "%s for the planned time; with the one asked for the test is good for %s",
 		    chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes),
 		    chart_axis_known(other, CHART_SECONDS, j->h_max_s));
 	if (j->stalls.count)
@@ -201,6 +199,8 @@ static void text_sweep(FILE *out, const char *label, const struct trial_sweep *s
 		    chart_axis_known(rate, CHART_RATE, knee->rate_bps), knee->cpu_share * 100,
 		    chart_axis_known(most, CHART_RATE, best->rate_bps));
 	}
+	if (sweep->note[0])
+		put(out, label, sweep->note);
 	if (sweep->error[0])
 		put(out, label, sweep->error);
 }
@@ -217,6 +217,8 @@ static void text_read(FILE *out, const struct trial_disk *disk)
 	if (read->was_run && read->count)
 		say(out, "", "over the device: its slowest part has %.2f of the fastest",
 		    read->inner_ratio);
+	if (read->note[0])
+		put(out, "", read->note);
 	if (read->error[0])
 		put(out, "read", read->error);
 	if (disk->read_back.was_run)
@@ -234,11 +236,13 @@ static void text_rollover(FILE *out, const struct trial_rollover *rollover)
 
 	if (rollover->was_run)
 		say(out, "a new file",
-		    "%.3f s for %s, %.3f s at worst (create %.3f, sync %.3f, close %.3f)",
-		    (double)rollover->median_ns / 1e9,
+		    "%.3f s between two of %s, %.3f s at worst (create %.3f, sync %.3f, close %.3f)",
+		    (double)rollover->median_change_ns / 1e9,
 		    chart_axis_known(size, CHART_BYTES, (double)rollover->file_bytes),
-		    (double)rollover->worst_ns / 1e9, (double)rollover->worst_create_ns / 1e9,
+		    (double)rollover->worst_change_ns / 1e9, (double)rollover->worst_create_ns / 1e9,
 		    (double)rollover->worst_sync_ns / 1e9, (double)rollover->worst_close_ns / 1e9);
+	if (rollover->note[0])
+		put(out, "", rollover->note);
 	if (rollover->error[0])
 		put(out, "a new file", rollover->error);
 }
