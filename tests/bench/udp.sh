@@ -12,7 +12,7 @@ set -u
 ladder_need udp
 ladder='20000 30000 40000 50000 60000 75000 90000 110000 130000 160000'
 bare=recvmmsg
-ours=(-s "udp:192.0.2.1:$port,psn=le64,frame=$frame,rcvbuf=16Mi" --ring 64Mi)
+ours=(-s "udp:192.0.2.1:$port,psn=le64,frame=$frame,rcvbuf=16Mi" --ring 16Mi)
 
 bare_command() {
 	command=("$TOOLS/tool_udp_sink" -n "$1" -f $((frame + 8)) -b 16Mi 192.0.2.1 "$port")
