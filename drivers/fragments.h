@@ -31,8 +31,8 @@
 #define FRAGMENTS_BYTES_MAX 65535 /* of a datagram */
 #define FRAGMENTS_PIECES 128      /* of a datagram: enough for the longest one over the least MTU */
 #define FRAGMENTS_TIMEOUT_NS INT64_C(120000000000) /* the longest that RFC 1122 allows */
-#define FRAGMENTS_SPAN \
-	(FRAGMENTS_SETS * FRAGMENTS_PIECES) /* no more can be held, so none is waited for longer */
+/* Fragments: no more can be held, so none is waited for longer. */
+#define FRAGMENTS_SPAN ((uint64_t)FRAGMENTS_SETS * FRAGMENTS_PIECES)
 
 /* Which datagram. IPv4 addresses are in the first 4 bytes, the others are 0. */
 struct fragment_key {
