@@ -56,7 +56,7 @@ disk_command() {
 	kept=$folder/kept.pcap
 	case $1 in
 	'layout pcap')
-		command=("$BIN/vsib-record" -s pcap:cable,filter=udp --layout pcap -o "$folder" --allow-same-device --ring 256Mi --live none)
+		command=("$BIN/vsib-record" -s "pcap:cable,filter=udp" --layout pcap -o "$folder" --allow-same-device --ring 256Mi --live none)
 		lost='s/.* \([0-9]*\) lost, .*by the kernel.*/\1/p'
 		;;
 	dumpcap)
