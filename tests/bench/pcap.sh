@@ -31,10 +31,10 @@ is_ready() {
 
 ladder_compare
 for ((run = 0; run < runs; run++)); do
-	hear "$bare" 40000 3
-	hear vsib-record 40000 3
+	hear "$bare" 40000 10
+	hear vsib-record 40000 10
 	# the ring and the buffer are made once, however long the recording: told apart, spread over this one's bytes
-	MEASURE_STATUS=66 measure '  of which start and end' $((40000 * 3 * frame)) "${receiver[@]}" "$BIN/vsib-record" \
+	MEASURE_STATUS=66 measure '  of which start and end' $((40000 * 10 * frame)) "${receiver[@]}" "$BIN/vsib-record" \
 		-s pcap:cable,filter=udp,buffer=16Mi -o null: --ring 16Mi -d 0.1 --live none
 done
 show_cpu "$bare"

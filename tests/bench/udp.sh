@@ -29,8 +29,8 @@ is_ready() {
 
 ladder_compare
 for ((run = 0; run < runs; run++)); do
-	hear "$bare" 20000 3
-	hear vsib-record 20000 3
+	hear "$bare" 20000 10
+	hear vsib-record 20000 10
 done
 show_cpu "$bare"
 show_cpu vsib-record
