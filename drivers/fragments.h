@@ -7,10 +7,16 @@
  *
  * Fragments may come in any order, those of FRAGMENTS_SETS datagrams mixed. A datagram that does not become
  * whole within FRAGMENTS_TIMEOUT_NS, by the time of its packets and not by any clock, is given up; so is the
- * oldest one when there are too many at a time. Fragments that overlap make a datagram of which nobody can say
- * what was sent: it is refused, and what else comes of it. The same fragment twice does no harm. A fragment in
- * the place of another one, but with other bytes, belongs to a new datagram with a number used again (some
- * instruments number all of theirs 0): the older one is given up.
+ * oldest one when there are too many at a time, and one since whose begin FRAGMENTS_SPAN fragments came: at
+ * 10 Gbit/s the 65536 numbers of IPv4 come round in less than a second, and what is left of a datagram must not
+ * meet the next one of its number.
+ *
+ * The same fragment twice does no harm. Fragments of IPv4 may overlap (RFC 791): each byte is the one that came
+ * first, also of senders that use a number again too soon, and what lies behind a known end is left away; it is
+ * counted. Of IPv6 they may not (RFC 5722): such a datagram is refused, and what else comes of it; so is one of
+ * which two ends are told. Where a number tells nothing (IPv4: 0, as some instruments number all of theirs), or
+ * is not used again soon (IPv6), other bytes in the very place of a fragment belong to a new datagram: the older
+ * one is given up.
  *
  * Threads: one caller at a time. No allocation after fragments_create(); nothing that comes can make it grow.
  */
@@ -24,7 +30,9 @@
 #define FRAGMENTS_SETS 64
 #define FRAGMENTS_BYTES_MAX 65535 /* of a datagram */
 #define FRAGMENTS_PIECES 128      /* of a datagram: enough for the longest one over the least MTU */
-#define FRAGMENTS_TIMEOUT_NS INT64_C(30000000000)
+#define FRAGMENTS_TIMEOUT_NS INT64_C(120000000000) /* the longest that RFC 1122 allows */
+/* Fragments: no more can be held, so none is waited for longer. */
+#define FRAGMENTS_SPAN ((uint64_t)FRAGMENTS_SETS * FRAGMENTS_PIECES)
 
 /* Which datagram. IPv4 addresses are in the first 4 bytes, the others are 0. */
 struct fragment_key {
@@ -39,7 +47,7 @@ struct fragment {
 	const unsigned char *data;
 	size_t len;
 	size_t offset;    /* in the datagram */
-	bool is_last;     /* it ends the datagram; others are multiples of 8 bytes */
+	bool is_last;     /* it ends the datagram; others are multiples of 8 bytes, those of IPv6 */
 	uint8_t protocol; /* of what the datagram holds; that of the first fragment counts */
 	int64_t utc_ns;   /* of the packet */
 };
@@ -63,9 +71,10 @@ struct fragments_counts {
 	uint64_t whole_fragments;
 	uint64_t incomplete_count; /* datagrams that were given up */
 	uint64_t incomplete_fragments;
-	uint64_t refused_count; /* datagrams whose fragments overlapped, or were too many */
+	uint64_t refused_count; /* datagrams of IPv6 whose fragments overlapped; with two ends; of too many */
 	uint64_t refused_fragments;
-	uint64_t duplicate_fragments;
+	uint64_t duplicate_fragments; /* all of whose bytes were there already */
+	uint64_t overlapping_fragments; /* of all these: some of whose bytes were, or others in their place */
 };
 
 struct fragments;

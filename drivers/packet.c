@@ -491,7 +491,7 @@ static const struct {
 	[PACKET_NOT_IP] = { "not_ip", "not IP" },
 	[PACKET_CUT] = { "cut", "cut short by the capture" },
 	[PACKET_BAD_HEADER] = { "bad_header", "with a bad header" },
-	[PACKET_REFUSED] = { "refused_fragment", "fragments that overlap" },
+	[PACKET_REFUSED] = { "refused_fragment", "fragments that contradict others" },
 	[PACKET_UNKNOWN_LINK] = { "unknown_link", "of an unknown link type" },
 };
 
@@ -531,4 +531,16 @@ bool packet_tell_left_out(const struct packet_counts *counts, char *text, size_t
 		       fragments->incomplete_fragments == 1 ? "" : "s", fragments->incomplete_count,
 		       fragments->incomplete_count == 1 ? "" : "s");
 	return used > 0;
+}
+
+bool packet_tell_overlaps(const struct packet_counts *counts, char *text, size_t size)
+{
+	uint64_t count = counts->fragments.overlapping_fragments;
+
+	text[0] = '\0';
+	if (count)
+		snprintf(text, size,
+			 "%" PRIu64 " fragment%s others: of each byte the first one is kept", count,
+			 count == 1 ? " overlaps" : "s overlap");
+	return count > 0;
 }

@@ -27,13 +27,13 @@
 enum packet_fate {
 	PACKET_DATAGRAM, /* here is a whole datagram's payload; of a fragmented one, with its last packet */
 	PACKET_FRAGMENT, /* part of a datagram that is not whole yet, or one that was there already */
-	PACKET_FILTERED,     /* the caller didn't want it: packet_leave_out() */
-	PACKET_OTHER_PORT,   /* a whole datagram, for another port than the one wanted */
-	PACKET_NOT_UDP,      /* IP, with something else in it */
-	PACKET_NOT_IP,       /* ARP, or whatever */
-	PACKET_CUT,          /* longer than what was captured of it (the snapshot length) */
-	PACKET_BAD_HEADER,   /* lengths that contradict each other */
-	PACKET_REFUSED,      /* a fragment that overlaps others, or of a datagram with such */
+	PACKET_FILTERED,   /* the caller didn't want it: packet_leave_out() */
+	PACKET_OTHER_PORT, /* a whole datagram, for another port than the one wanted */
+	PACKET_NOT_UDP,    /* IP, with something else in it */
+	PACKET_NOT_IP,     /* ARP, or whatever */
+	PACKET_CUT,        /* longer than what was captured of it (the snapshot length) */
+	PACKET_BAD_HEADER, /* lengths that contradict each other */
+	PACKET_REFUSED, /* a fragment that contradicts others (fragments.h), or of a datagram with such */
 	PACKET_UNKNOWN_LINK, /* the capture's link type is not known here */
 };
 #define PACKET_FATE_COUNT 10
@@ -109,5 +109,12 @@ const char *packet_fate_key(enum packet_fate fate);
  * Return: false: nothing was left out, and @text is empty.
  */
 bool packet_tell_left_out(const struct packet_counts *counts, char *text, size_t size);
+
+/**
+ * packet_tell_overlaps() - "2 fragments overlap others: of each byte the first one is kept"
+ *
+ * Return: false: none does, and @text is empty.
+ */
+bool packet_tell_overlaps(const struct packet_counts *counts, char *text, size_t size);
 
 #endif

@@ -339,6 +339,8 @@ void source_tell_capture(struct source *source, const struct packet_counts *coun
 			      memory_order_relaxed);
 	atomic_store_explicit(&capture->incomplete_fragments,
 			      counts->fragments.incomplete_fragments, memory_order_relaxed);
+	atomic_store_explicit(&capture->overlapping_fragments,
+			      counts->fragments.overlapping_fragments, memory_order_relaxed);
 }
 
 bool source_capture(const struct source *source, struct packet_counts *counts)
@@ -355,6 +357,8 @@ bool source_capture(const struct source *source, struct packet_counts *counts)
 			atomic_load_explicit(&capture->incomplete_count, memory_order_relaxed),
 		.fragments.incomplete_fragments =
 			atomic_load_explicit(&capture->incomplete_fragments, memory_order_relaxed),
+		.fragments.overlapping_fragments =
+			atomic_load_explicit(&capture->overlapping_fragments, memory_order_relaxed),
 	};
 	for (int fate = 0; fate < PACKET_FATE_COUNT; fate++)
 		counts->packets[fate] =

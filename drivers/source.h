@@ -76,7 +76,8 @@ struct source_capture {
 	_Atomic uint64_t packets[PACKET_FATE_COUNT];
 	_Atomic uint64_t incomplete_count;     /* datagrams of which fragments are missing ... */
 	_Atomic uint64_t incomplete_fragments; /* ... and those that came of them */
-	_Atomic int64_t first_utc_ns;          /* time stamps; 0 = none, or not known */
+	_Atomic uint64_t overlapping_fragments;
+	_Atomic int64_t first_utc_ns; /* time stamps; 0 = none, or not known */
 	_Atomic int64_t last_utc_ns;
 };
 

@@ -29,9 +29,14 @@
 #define PREFIX_MAX 8
 #define RCVBUF_DEFAULT (UINT64_C(256) << 20)
 #define RCVBUF_MAX (UINT64_C(1) << 30) /* the kernel counts twice as much in an int */
-/* When all were emptied they aren't looked at again at once: then one call gets more. Their buffers must not fill meanwhile. */
-#define REST_NS INT64_C(500000)
-#define REST_RCVBUF (UINT64_C(16) << 20)
+/*
+ * When all were emptied they aren't looked at again at once: so one call gets more, and a processor is woken less often.
+ * A buffer must not fill meanwhile: at the rate at which it fills now that would take REST_SHARE rests; half of what
+ * is granted may be the kernel's own part of each datagram. A rest that is too short to gain anything isn't taken.
+ */
+#define REST_MOST_NS INT64_C(4000000)
+#define REST_LEAST_NS INT64_C(200000)
+#define REST_SHARE 8
 
 struct udp_socket {
 	int fd;
@@ -60,6 +65,8 @@ struct udp {
 	int epoll;
 	int64_t came_ns; /* when something came last */
 	int64_t rest_until_ns;
+	int64_t rested_ns; /* since when came_bytes are counted; 0 = not yet */
+	uint64_t came_bytes;
 	bool is_stopped, has_ended;
 	bool has_told_stray, has_told_drops, has_told_restart;
 	bool has_stray;
@@ -418,6 +425,24 @@ static size_t sort_backlog(struct source *source, struct udp *udp, unsigned char
 	return used;
 }
 
+/* By how fast they came since the last rest. */
+static void plan_rest(struct udp *udp)
+{
+	int64_t took_ns = udp->came_ns - udp->rested_ns, rest_ns = REST_MOST_NS;
+	double full_ns;
+
+	if (udp->rested_ns && udp->came_bytes) {
+		full_ns = (double)udp->granted_bytes * (double)took_ns / (double)udp->came_bytes;
+		if (full_ns < (double)REST_MOST_NS * REST_SHARE)
+			rest_ns = (int64_t)(full_ns / REST_SHARE);
+		if (rest_ns >= REST_LEAST_NS)
+			udp->rest_until_ns = udp->came_ns + rest_ns;
+	}
+	udp->emptied_count = 0;
+	udp->rested_ns = udp->came_ns;
+	udp->came_bytes = 0;
+}
+
 /*
  * One call of the kernel. Return: 1: something came, and *@used bytes of it are in order in @buf; 0: nothing;
  * -errno.
@@ -440,11 +465,10 @@ static int take_batch(struct source *source, struct udp *udp, unsigned char *buf
 	if (got <= 0)
 		return got;
 	udp->came_ns = units_monotonic_ns();
+	udp->came_bytes += (uint64_t)got * frame_bytes;
 	udp->emptied_count = (size_t)got < count ? udp->emptied_count + 1 : 0;
-	if (udp->emptied_count >= udp->socket_count && udp->granted_bytes >= REST_RCVBUF) {
-		udp->emptied_count = 0;
-		udp->rest_until_ns = udp->came_ns + REST_NS;
-	}
+	if (udp->emptied_count >= udp->socket_count)
+		plan_rest(udp);
 	if (is_in_place) {
 		*used = sort_in_place(source, udp, buf, (unsigned)got);
 		return 1;

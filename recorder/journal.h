@@ -12,7 +12,7 @@
  *
  *   start    schema, name, program, version, source, rate_bps (0 = unknown), layout ("raw",
  *            "vbs", "mark6", "pcap"), stripe ("any", "round"), block_bytes, chunk_bytes (0 = none), file_bytes
- *            (0 = one file), copies (absent: one), parity_target (only with parity), template, targets
+ *            (0 = any), file_ns (a file's time; absent: any), copies (absent: one), parity_target (only with parity), template, targets
  *            [{path, fs_uuid, device, serial}], utc, monotonic_ns, host, pid; mark6: packet_format
  *            ("vdif", "mark5b", "unknown"), packet_bytes; always the first line
  *   segment  target (index into start.targets), file (relative to the target's path, final name:

@@ -31,6 +31,7 @@ struct lane {
 	uint64_t file_number;
 	uint64_t file_offset; /* of the next block */
 	uint64_t file_count;  /* files begun in this lane */
+	int64_t file_utc_ns;  /* of the open file's first byte; INT64_MAX = not known yet */
 };
 
 struct lanes {
@@ -210,6 +211,7 @@ static void begin_file(struct lanes *lanes, struct lane *lane)
 	lane->file_left = lane_file_bytes(lanes, lane);
 	if (lane->file_left == 0)
 		lane->file_left = UINT64_MAX;
+	lane->file_utc_ns = INT64_MAX;
 	lane->file_count++;
 	lanes->file_count++;
 	lane->sum.is_due = true;
@@ -339,6 +341,29 @@ static void rescue_if_left(struct session *session, uint32_t queue)
 		disk_subtract_units(&session->disks[queue], ring_rescue(session->ring, queue));
 }
 
+/*
+ * The time of the file is over with the block that has been filled. What is known is when its pieces began, and
+ * where the stream has a rate how long the last one is. A clock that was put back begins the time anew.
+ */
+static bool is_file_over(const struct session *session, struct lane *lane,
+			 const struct block_label *label)
+{
+	const struct extent *last;
+	uint64_t age_ns;
+
+	if (session->plan.file_ns == 0 || label->extent_count == 0)
+		return false;
+	last = &label->extents[label->extent_count - 1];
+	if (label->extents[0].utc_ns < lane->file_utc_ns)
+		lane->file_utc_ns = label->extents[0].utc_ns;
+	if (last->utc_ns < lane->file_utc_ns)
+		return false;
+	age_ns = (uint64_t)last->utc_ns - (uint64_t)lane->file_utc_ns;
+	if (session->source->rate_bps)
+		age_ns += (uint64_t)units_time_for(last->bytes, session->source->rate_bps);
+	return age_ns >= (uint64_t)session->plan.file_ns;
+}
+
 /* A direct write takes whole pages: what is behind the last byte goes along, and is cut off again. */
 static void pad(const struct session *session, const struct lane *lane)
 {
@@ -393,7 +418,8 @@ static void commit_block(struct lanes *lanes, struct lane *lane)
 	lane->run_blocks++;
 	lane->run_extents += label->extent_count;
 	is_last = lane->run_left == 0 || is_run_full(plan, lane);
-	if ((is_last && plan->is_run_a_file) || (plan->is_lent && lane->file_left < plan->block_bytes))
+	if ((is_last && plan->is_run_a_file) || (plan->is_lent && lane->file_left < plan->block_bytes) ||
+	    is_file_over(session, lane, label))
 		lane->file_left = 0;
 	label->is_file_end = lane->file_left == 0;
 	is_last = is_last || label->is_file_end;

@@ -172,15 +172,21 @@ static int plan_chunk(struct layout_plan *plan, const struct layout_request *req
 static int plan_raw(struct layout_plan *plan, const struct layout_request *request, char *error)
 {
 	plan->file_bytes = request->file_bytes;
+	plan->file_ns = request->file_ns;
 	if (request->disk_count == 1) {
 		plan->chunk_bytes = 0;
 		return 0;
 	}
+	if (plan->stripe == STRIPE_ROUND && plan->file_ns) {
+		snprintf(error, LAYOUT_ERROR_LEN,
+			 "--file-time needs whole files to each target: not with --stripe round, nor with --parity");
+		return -EINVAL;
+	}
 	if (plan->stripe == STRIPE_ROUND) {
 		plan->unit_bytes = request->unit_bytes ? request->unit_bytes : plan->block_bytes;
-	} else if (request->file_bytes == 0) {
+	} else if (request->file_bytes == 0 && request->file_ns == 0) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "layout raw on %u targets needs --file-size (whole files to each), or --stripe round (block by block in turn), or use --layout vbs",
+			 "layout raw on %u targets needs --file-size or --file-time (whole files to each), or --stripe round (block by block in turn), or use --layout vbs",
 			 request->disk_count);
 		return -EINVAL;
 	}
@@ -211,6 +217,8 @@ static int check_mark6(const struct layout_request *request, char *error)
 		why = "needs the size of the packets: --packet-size BYTES, 8032 for instance";
 	else if (request->file_bytes)
 		why = "has one file a target, for those who gather them: no --file-size";
+	else if (request->file_ns)
+		why = "has one file a target, for those who gather them: no --file-time";
 	else if (request->unit_bytes)
 		why = "turns from target to target with each block: no --unit, but --block";
 	if (!why)
@@ -283,8 +291,8 @@ static int check_pcap(const struct layout_plan *plan, const struct layout_reques
 		why = "gives each disk whole files: no --stripe round";
 	else if (request->unit_bytes)
 		why = "gives each disk whole files: no --unit";
-	else if (request->disk_count > 1 && request->file_bytes == 0)
-		why = "on several targets gives each disk whole files: --file-size";
+	else if (request->disk_count > 1 && request->file_bytes == 0 && request->file_ns == 0)
+		why = "on several targets gives each disk whole files: --file-size or --file-time";
 	else if (request->file_bytes && request->file_bytes < plan->block_bytes)
 		why = "has whole blocks in a file: a larger --file-size, or a smaller --block";
 	if (!why)
@@ -338,9 +346,10 @@ int layout_plan(struct layout_plan *plan, const struct layout_request *request, 
 		plan_mark6(plan, request);
 		return 0;
 	}
-	if (request->file_bytes) {
+	if (request->file_bytes || request->file_ns) {
 		snprintf(error, LAYOUT_ERROR_LEN,
-			 "--file-size is for layout raw; the files of layout vbs are its chunks: --chunk");
+			 "--file-%s is for layout raw; the files of layout vbs are its chunks: --chunk",
+			 request->file_bytes ? "size" : "time");
 		return -EINVAL;
 	}
 	plan->file_bytes = plan->chunk_bytes;
@@ -479,7 +488,7 @@ void layout_default_template(char *buf, const struct layout_plan *plan, const ch
 	else if (plan->is_appended)
 		snprintf(buf, LAYOUT_NAME_LEN, "%s%s", escaped,
 			 mark6_format_suffix(plan->packet_format));
-	else if (plan->file_bytes ||
+	else if (plan->file_bytes || plan->file_ns ||
 		 plan->is_held) /* several: one a target at least, and each may end up on any of them */
 		snprintf(buf, LAYOUT_NAME_LEN, "%s.%%06d%s", escaped, suffix);
 	else

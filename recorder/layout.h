@@ -5,10 +5,10 @@
  *   layout_plan() once -> layout_file_name() a file
  *
  * Layouts (the facts of vbs: FlexBuff chunks as jive5ab and vlbi-streamer read them):
- *   raw   <name>.raw; with a file size, or on several targets, files from a template (default <name>.%06d)
+ *   raw   <name>.raw; with a file size or time, or on several targets, files from a template (default <name>.%06d)
  *   vbs   <name>/<name>.NNNNNNNN, eight digits from 00000000, counted over the whole recording
- *   pcap  <name>.pcapng; with a file size, or on several targets, <name>.%06d.pcapng: savefiles of whole
- *         packets; each block is complete in itself, and may be filled in part
+ *   pcap  <name>.pcapng; with a file size or time, or on several targets, <name>.%06d.pcapng: savefiles of
+ *         whole packets; each block is complete in itself, and may be filled in part
  *   mark6 <name>.vdif, .m5b or .mark6, one file of that name a disk: numbered blocks, each with a header
  *         and whole packets (mark6.h). A block stands wherever its disk's file ended when it was written
  * Words: a *file* gets whole *runs*; a run is what is written, synced and, if its disk fails,
@@ -57,6 +57,7 @@ struct layout_request {
 	uint64_t frame_bytes; /* of the source */
 	uint64_t chunk_bytes;
 	uint64_t file_bytes;
+	int64_t file_ns;
 	uint64_t packet_bytes; /* mark6 */
 	enum mark6_format packet_format;
 };
@@ -74,7 +75,8 @@ struct layout_plan {
 	enum mark6_format packet_format;
 	uint64_t unit_bytes; /* the stripe turns after so many bytes; 0 = at the end of a file */
 	uint64_t file_bytes; /* a file is rolled at this size; 0 = never */
-	uint64_t run_bytes;  /* a run ends after so many bytes; 0 = each block is a run */
+	int64_t file_ns; /* and ends with the block in which it is so long, by the stream's time; 0 = never */
+	uint64_t run_bytes;   /* a run ends after so many bytes; 0 = each block is a run */
 	uint64_t chunk_bytes; /* as printed: vbs: the file; several targets: the sync batch; else 0 */
 	bool is_held;         /* blocks go back only when their run is durable (several targets) */
 	bool has_second;      /* each run goes to two disks */

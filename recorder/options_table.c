@@ -124,6 +124,11 @@ static int set_file_size(struct options *o, const char *value)
 	return values_bytes(value, &o->session.file_bytes);
 }
 
+static int set_file_time(struct options *o, const char *value)
+{
+	return positive_time(value, &o->session.file_ns);
+}
+
 static int set_chunk(struct options *o, const char *value)
 {
 	return values_bytes(value, &o->session.chunk_bytes);
@@ -408,6 +413,9 @@ const struct option_row option_rows[] = {
 	  set_template, false },
 	{ "file-size", KEY_FILE_SIZE, "SIZE", "layouts raw and pcap: begin a new file at this size",
 	  set_file_size, false },
+	{ "file-time", KEY_FILE_TIME, "TIME",
+	  "layouts raw and pcap: begin a new file after so long, by the stream's or the packets' time",
+	  set_file_time, false },
 	{ "chunk", KEY_CHUNK, "SIZE",
 	  "layout vbs: size of a chunk; default ring/(4 x disks), at most 256Mi", set_chunk, false },
 	{ "packet-format", KEY_PACKET_FORMAT, "vdif|mark5b|unknown",

@@ -65,7 +65,7 @@ static void text_gaps(FILE *out, const struct session *session)
 static void text_capture(FILE *out, const struct session *session)
 {
 	struct packet_counts counts;
-	char left_out[PACKET_TEXT_LEN];
+	char left_out[PACKET_TEXT_LEN], overlaps[PACKET_TEXT_LEN];
 
 	if (!source_capture(session->source, &counts))
 		return;
@@ -73,6 +73,8 @@ static void text_capture(FILE *out, const struct session *session)
 		packet_count(&counts), counts.packets[PACKET_DATAGRAM]);
 	if (packet_tell_left_out(&counts, left_out, sizeof(left_out)))
 		fprintf(out, "; left out: %s", left_out);
+	if (packet_tell_overlaps(&counts, overlaps, sizeof(overlaps)))
+		fprintf(out, "; %s", overlaps);
 	fputc('\n', out);
 }
 

@@ -151,6 +151,7 @@ static int plan_layout(struct session *session, struct refusal *refusal)
 		.frame_bytes = session->source->frame_bytes,
 		.chunk_bytes = config->chunk_bytes,
 		.file_bytes = config->file_bytes,
+		.file_ns = config->file_ns,
 		.packet_bytes = session_packet_bytes(session),
 		.packet_format = config->packet_format,
 	};

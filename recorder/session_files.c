@@ -58,7 +58,8 @@ static int find_existing_files(const struct session *session, const struct disk 
 /* Several files a disk, or one that may end up on any of them. */
 bool session_has_numbers(const struct session *session, const struct disk *disk)
 {
-	return disk->file_bytes > 0 || (session->plan.is_held && !session->plan.is_appended);
+	return disk->file_bytes > 0 || session->plan.file_ns > 0 ||
+	       (session->plan.is_held && !session->plan.is_appended);
 }
 
 void session_second_name(char *buf, size_t len, const struct session *session)
@@ -321,6 +322,8 @@ int session_say_start(struct session *session, struct refusal *refusal)
 				    json_string(mark6_format_name(plan->packet_format)));
 		json_object_set_new(line, "packet_bytes", json_integer((json_int_t)plan->packet_bytes));
 	}
+	if (plan->file_ns)
+		json_object_set_new(line, "file_ns", json_integer((json_int_t)plan->file_ns));
 	if (plan->has_second)
 		json_object_set_new(line, "copies", json_integer(2));
 	if (plan->has_parity)

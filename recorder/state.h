@@ -85,6 +85,7 @@ struct session_config {
 	enum stripe_policy stripe;
 	const char *name_template; /* NULL = by layout and name */
 	uint64_t ring_bytes, block_bytes, chunk_bytes, file_bytes, unit_bytes;
+	int64_t file_ns;       /* a file ends after so long; 0 = never */
 	uint64_t packet_bytes; /* layout mark6, --vbs-cfg; 0 = the source's frames */
 	enum mark6_format packet_format;
 	unsigned copies; /* 0, 1: each byte once; 2: on two disks */

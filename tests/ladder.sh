@@ -9,7 +9,9 @@
 #	ladder_need udp            the cable, and what is sent; ends the script where that can't be had
 #	send_after RATE COUNT      to the near end, in the background ($sender), as soon as somebody is_ready
 #	hear NAME RATE SECONDS     by vsib-record or the bare loop; how many of the datagrams were not taken, in $missing
-#	ladder_compare             the highest of the rates in $ladder at which nothing is lost, of both, and the ratio
+#	highest HEAR NAME SECONDS  in $best, the highest of the rates in $ladder at which nothing is missing when HEAR NAME RATE
+#	                           SECONDS is called; HEAR is hear, or a function that sets $missing as it does
+#	ladder_compare             that of vsib-record and of the bare loop, and the ratio
 #
 # The script gives:
 #
@@ -68,17 +70,17 @@ hear() {
 	esac
 }
 
-# highest NAME: up the ladder as long as nothing is missing, each step tried twice; in $best
+# Up the ladder as long as nothing is missing, each step tried twice.
 highest() {
 	local rate
 	best=0
 	for rate in $ladder; do
-		hear "$1" "$rate" 1
-		[ "$missing" -eq 0 ] || hear "$1" "$rate" 1
+		"$1" "$2" "$rate" "$3"
+		[ "$missing" -eq 0 ] || "$1" "$2" "$rate" "$3"
 		[ "$missing" -eq 0 ] || break
 		best=$rate
 	done
-	unset "measure_cpu[$1]" "measure_rate[$1]" "measure_rss[$1]"
+	unset "measure_cpu[$2]" "measure_rate[$2]" "measure_rss[$2]"
 }
 
 in_gbps() {
@@ -88,9 +90,9 @@ in_gbps() {
 ladder_compare() {
 	local bare_best
 	echo "datagrams of $((frame + 8)) bytes over veth, receiver on CPU $receiver_cpu, sender on CPU $sender_cpu"
-	highest "$bare"
+	highest hear "$bare" 1
 	bare_best=$best
-	highest vsib-record
+	highest hear vsib-record 1
 	printf '  without loss: %s %d datagrams/s (%s Gbit/s), vsib-record %d (%s Gbit/s)\n' \
 		"$bare" "$bare_best" "$(in_gbps "$bare_best")" "$best" "$(in_gbps "$best")"
 	[ "$bare_best" -eq 0 ] ||

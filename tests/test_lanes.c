@@ -402,6 +402,34 @@ static void files_are_rolled_at_their_size(void **state)
 	}
 }
 
+/* A byte lasts a nanosecond. */
+static void files_end_with_the_block_in_which_their_time_passes(void **state)
+{
+	static const uint64_t sizes[] = { 0, 3 * KIT_BLOCK, 1000000 };
+	const int64_t file_ns = 5 * KIT_BLOCK;
+
+	(void)state;
+	for (unsigned disks = 1; disks <= 2; disks++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			for (size_t s = 0; s < 3; s++) { /* the streams without loss */
+				/* the sixth block begins when the time is over; or the size was first */
+				uint64_t bytes = sizes[i] == 3 * KIT_BLOCK ? sizes[i] : 6 * KIT_BLOCK;
+
+				begin(disks);
+				kit.config.layout = LAYOUT_RAW;
+				kit.config.file_bytes = sizes[i];
+				kit.config.file_ns = file_ns;
+				arm();
+				assert_whole(fill(&streams[s]));
+				for (size_t f = 0; f < file_count; f++)
+					assert_true(files[f].number == file_count - 1 ||
+						    (files[f].has_ended && files[f].bytes == bytes));
+				end();
+			}
+		}
+	}
+}
+
 static void chunks_are_files_and_numbered_through(void **state)
 {
 	(void)state;
@@ -718,6 +746,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_target_has_one_file_of_single_blocks),
 		cmocka_unit_test(files_are_rolled_at_their_size),
+		cmocka_unit_test(files_end_with_the_block_in_which_their_time_passes),
 		cmocka_unit_test(chunks_are_files_and_numbered_through),
 		cmocka_unit_test(whole_files_go_to_targets_in_runs_of_a_chunk),
 		cmocka_unit_test(blocks_in_turn_are_where_they_are_located),

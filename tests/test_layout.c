@@ -162,6 +162,18 @@ static void raw_on_several_targets_needs_a_file_size_or_round(void **state)
 	assert_int_equal(plan.run_bytes, plan.chunk_bytes);
 	assert_int_equal(plan.unit_bytes, 0);
 	assert_false(plan.is_run_a_file);
+	request.file_bytes = 0;
+	request.file_ns = 1;
+	plan = plan_of(&request);
+	assert_int_equal(plan.file_ns, 1);
+	assert_int_equal(plan.run_bytes, plan.chunk_bytes);
+	request.stripe = STRIPE_ROUND;
+	assert_refused(&request, "not with --stripe round");
+	request.stripe = STRIPE_ANY;
+	request.kind = LAYOUT_VBS;
+	assert_refused(&request, "--file-time is for layout raw");
+	request.kind = LAYOUT_RAW;
+	request.file_ns = 0;
 	request.file_bytes = MI; /* smaller than a chunk: it is written whole */
 	plan = plan_of(&request);
 	assert_int_equal(plan.run_bytes, MI);
@@ -511,6 +523,12 @@ static void savefiles_of_packets_have_whole_blocks(void **state)
 	plan = plan_of(&request);
 	layout_default_template(template, &plan, "scan");
 	assert_string_equal(template, "scan.%06d.pcapng");
+	request.file_bytes = 0;
+	request.file_ns = 1;
+	plan = plan_of(&request);
+	layout_default_template(template, &plan, "scan");
+	assert_string_equal(template, "scan.%06d.pcapng");
+	request.file_ns = 0;
 	request.file_bytes = plan.block_bytes - 1;
 	assert_refused(&request, "whole blocks");
 	request.file_bytes = GI;

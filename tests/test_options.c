@@ -83,7 +83,7 @@ static void every_value_lands_where_it_belongs(void **state)
 	(void)state;
 	assert_parsed(
 		"-s sim: -o /a -o /b --target /c -r 512 -d 1h30m -n 64Mi --name scan --layout raw --template x.%d "
-		"--file-size 2G --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
+		"--file-size 2G --file-time 1m30s --chunk 8Mi --stripe round --ring 1Gi --block 1Mi --io buffered --on-overflow stop "
 		"--checksum none --journal no --allow-same-device --parity --force --lock no --huge-pages require --numa-node 3 "
 		"--engine pwrite --copies 2 --depth 7 --disk-timeout 0 --silence 0 --json out.json --live log --log-interval 500ms --start 2026-11-30T08:15:00Z");
 	assert_string_equal(session->source_name, "sim:");
@@ -96,6 +96,7 @@ static void every_value_lands_where_it_belongs(void **state)
 	assert_int_equal(session->layout, LAYOUT_RAW);
 	assert_string_equal(session->name_template, "x.%d");
 	assert_int_equal(session->file_bytes, 2000000000);
+	assert_int_equal(session->file_ns, 90 * UNITS_NS_PER_S);
 	assert_int_equal(session->chunk_bytes, 8 << 20);
 	assert_int_equal(session->stripe, STRIPE_ROUND);
 	assert_int_equal(session->ring_bytes, 1 << 30);
@@ -263,6 +264,10 @@ static void bad_values_are_usage_errors_that_name_the_option(void **state)
 		"--block 4,5k",
 		"--chunk -4Mi",
 		"--file-size 1e9",
+		"--file-time 0",
+		"--file-time -1s",
+		"--file-time 1G",
+		"--file-time 99999999999999h",
 		"--stripe all",
 		"--stripe any|round",
 		"--stripe an",

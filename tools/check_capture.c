@@ -109,7 +109,7 @@ static void say_times(const struct packet_counts *counts, struct findings *findi
 
 bool check_capture_judge(const struct source *source, struct findings *findings)
 {
-	char left_out[PACKET_TEXT_LEN];
+	char left_out[PACKET_TEXT_LEN], overlaps[PACKET_TEXT_LEN];
 	struct packet_counts counts;
 
 	source_capture(source, &counts);
@@ -117,6 +117,8 @@ bool check_capture_judge(const struct source *source, struct findings *findings)
 		     packet_count(&counts), counts.packets[PACKET_DATAGRAM], counts.payload_bytes);
 	if (packet_tell_left_out(&counts, left_out, sizeof(left_out)))
 		findings_say(findings, "left out: %s", left_out);
+	if (packet_tell_overlaps(&counts, overlaps, sizeof(overlaps)))
+		findings_say(findings, "%s", overlaps);
 	say_times(&counts, findings);
 	/* relaxed: this thread has read it */
 	if (atomic_load_explicit(&source->is_incomplete, memory_order_relaxed))

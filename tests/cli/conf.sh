@@ -20,7 +20,7 @@ options() {
 diff <(keys) <(options) || rig_fail "< only in conf/vsib-record.conf, > only in --help"
 
 # What is said by example would not fit together (a start long ago); what is a default does.
-sed 's/^#\([a-z]\)/\1/; /^start = /d; /^file-size = /d; /^template = /d; /^exp = /d; /^station = /d; /^scan = /d' "$conf/vsib-record.conf" >"$RIG/all.conf"
+sed 's/^#\([a-z]\)/\1/; /^start = /d; /^file-size = /d; /^file-time = /d; /^template = /d; /^exp = /d; /^station = /d; /^scan = /d' "$conf/vsib-record.conf" >"$RIG/all.conf"
 rig_expect 0 "$BIN/vsib-record" --config "$RIG/all.conf" -s sim: -n 16Mi -o null: --json "$RIG/report.json"
 grep -q '"name": *"experiment_scan1"' "$RIG/report.json" || rig_fail "the name of the file was not taken"
 rig_expect 0 "$BIN/vsib-record" --config "$RIG/all.conf" -s sim: -n 16Mi -o null: --json "$RIG/report.json" --name other

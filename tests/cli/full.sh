@@ -47,6 +47,7 @@ mkdir "$RIG/a/1" "$RIG/a/2"
 targets=("$RIG/a/1") file_systems=("$RIG/a")
 until_full 3000000 -s sim: -r 200 --ring 16Mi
 until_full 12000000 -s sim: --ring 8Mi --file-size 3M
+until_full 12000000 -s sim: --ring 8Mi --file-time 50ms
 until_full 12000000 -s sim: --ring 8Mi --layout vbs --chunk 1Mi --io buffered
 # a limit that is not reached is no other end; one that is reached is
 until_full 3000000 -s sim: -r 200 -d 60 --ring 16Mi
@@ -66,6 +67,7 @@ rm -r "${targets[@]}"
 targets=("$RIG/a" "$RIG/b") file_systems=("$RIG/a" "$RIG/b")
 until_full 8000000 -s sim: -r 400 --ring 32Mi --chunk 1Mi
 until_full 8000000 -s sim: --ring 32Mi --layout raw --file-size 1Mi
+until_full 8000000 -s sim: --ring 32Mi --layout raw --file-time 50ms --chunk 1Mi
 until_full 8000000 -s sim: --ring 32Mi --chunk 1Mi --layout raw --stripe round
 
 # ---- another program writes there too: seen in time
