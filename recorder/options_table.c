@@ -126,7 +126,7 @@ static int set_file_size(struct options *o, const char *value)
 
 static int set_file_time(struct options *o, const char *value)
 {
-	return positive_time(value, &o->session.file_ns);
+	return values_time(value, &o->session.file_ns);
 }
 
 static int set_chunk(struct options *o, const char *value)
