@@ -486,6 +486,34 @@ static void a_deficit_that_begins_late_is_found(void **state)
 	virtual_trial_free(&trial);
 }
 
+/* The last windows sink by a quarter, and another quarter would be too much. */
+static void a_rate_that_goes_on_sinking_is_not_steady(void **state)
+{
+	static const struct virtual_disk sinks = { .rate_bps = 600e6,
+						   .zone_bytes = 2e9,
+						   .inner_ratio = 0.1 };
+	struct virtual_setup setup = setup_of(&sinks, 1);
+	struct trial trial;
+
+	(void)state;
+	setup.block_bytes = MIB / 4;
+	setup.duration_s = 40;
+	virtual_trial_make(&trial, &setup, 3600);
+	setup.rate_bps = 0;
+	virtual_record(&trial.disks[0].full, &setup, PHASE_FULL);
+	setup.disks = &good;
+	setup.rate_bps = 128e6;
+	setup.duration_s = 120;
+	virtual_record(&trial.paced, &setup, PHASE_PACED);
+	judge_it(&trial);
+	assert_non_null(reason_of("NOT_STEADY"));
+	/* where little is asked of it, it may sink */
+	trial.paced.rate_bps = trial.asked.rate_bps = 16000000;
+	judge_it(&trial);
+	assert_null(reason_of("NOT_STEADY"));
+	virtual_trial_free(&trial);
+}
+
 /* Two stalls, and the ring needs 10.4 s to be empty after one. */
 static void stalls_that_come_before_the_ring_has_recovered(void **state)
 {
@@ -754,6 +782,7 @@ int main(void)
 		cmocka_unit_test(a_stall_tells_the_ring_it_needs),
 		cmocka_unit_test(a_stall_at_the_end_is_no_deficit),
 		cmocka_unit_test(a_deficit_that_begins_late_is_found),
+		cmocka_unit_test(a_rate_that_goes_on_sinking_is_not_steady),
 		cmocka_unit_test(stalls_that_come_before_the_ring_has_recovered),
 		cmocka_unit_test(links_zones_files_and_others),
 		cmocka_unit_test(repeats_that_differ),

@@ -81,12 +81,17 @@ void rule_cliffs(const struct evidence *evidence, struct judgement *judgement)
 	}
 }
 
-/* As long as one more such swing would still be enough, it does not matter. */
+/*
+ * As long as one more such swing would still be enough, it does not matter; nor as long as the disk never does less
+ * than what it is known to do at full speed.
+ */
 static bool is_unsteady(const struct evidence *evidence, const struct capability *capability,
-			struct cliff_steadiness *steadiness)
+			double known_bps, struct cliff_steadiness *steadiness)
 {
-	return cliffs_steadiness(capability, steadiness) &&
-	       (steadiness->spread > SPREAD_WINDOWS || steadiness->excursion > EXCURSION_WINDOWS) &&
+	if (!cliffs_steadiness(capability, steadiness) ||
+	    (known_bps > 0 && steadiness->least_bps > (1 - SPREAD_WINDOWS) * known_bps))
+		return false;
+	return (steadiness->spread > SPREAD_WINDOWS || steadiness->excursion > EXCURSION_WINDOWS) &&
 	       evidence->rate_bps > evidence->rho_pass * steadiness->next_bps;
 }
 
@@ -96,8 +101,8 @@ void rule_not_steady(const struct evidence *evidence, struct judgement *judgemen
 	char least[JUDGE_TEXT_LEN];
 	struct judgement_reason *reason;
 
-	if (!is_unsteady(evidence, &evidence->at_rate.all, &steadiness) &&
-	    !is_unsteady(evidence, &evidence->full.all, &steadiness))
+	if (!is_unsteady(evidence, &evidence->at_rate.all, evidence->full.all.median_bps, &steadiness) &&
+	    !is_unsteady(evidence, &evidence->full.all, 0, &steadiness))
 		return;
 	reason = reason_add(judgement, "NOT_STEADY", VERDICT_MARGINAL, -1,
 			    (struct reason_numbers){ steadiness.spread, SPREAD_WINDOWS, "" });
