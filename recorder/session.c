@@ -96,8 +96,7 @@ static int open_targets(struct session *session, struct refusal *refusal)
 			      target_copy(&disk->target, config->opened_targets[i], error) :
 			      target_open(&disk->target, config->targets[i], error);
 		if (ret < 0)
-			return session_refuse(refusal, target_exit_status(ret), ret, "%s",
-					      error);
+			return session_refuse(refusal, target_exit_status(ret), ret, "%s", error);
 		target_share_room(&disk->target, targets, i);
 		session->disk_count = i + 1;
 		if (config->is_index_per_target && disk->target.kind != TARGET_DIRECTORY)

@@ -38,8 +38,7 @@ void trace_add(struct trace *trace, const struct trace_write *write)
 	size_t count = atomic_load_explicit(&trace->count, memory_order_relaxed);
 
 	if (count == trace->capacity) {
-		uint64_t untraced =
-			atomic_load_explicit(&trace->untraced_count, memory_order_relaxed);
+		uint64_t untraced = atomic_load_explicit(&trace->untraced_count, memory_order_relaxed);
 
 		atomic_store_explicit(&trace->untraced_count, untraced + 1, memory_order_relaxed);
 		return;

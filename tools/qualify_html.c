@@ -357,15 +357,8 @@ static void write_disk_measures(FILE *out, const struct trial_disk *disk)
 					  (double)disk->rollover.worst_change_ns / 1e9));
 		write_row(out, "a new file", text);
 	}
-	if (disk->read_back.was_run) {
-		snprintf(text, sizeof(text), "%s read again, %s wrong %.300s",
-			 chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
-			 disk->read_back.wrong_bytes ?
-				 chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) :
-				 "nothing",
-			 disk->read_back.text);
-		write_row(out, "read back", text);
-	}
+	if (disk->read_back.was_run)
+		write_row(out, "read back", disk->read_back.text);
 }
 
 /* By the size of a file, however small: what a recording of many files pays. */
@@ -424,6 +417,7 @@ static void write_foreign(FILE *out, const struct figures *of, unsigned disk)
 
 static void write_disk(FILE *out, const struct figures *of, unsigned number)
 {
+	uint64_t written = qualify_written_bytes(of->trial, number);
 	const struct trial_disk *disk = &of->trial->disks[number];
 	const struct trial_environment *e = &disk->environment;
 	char text[TRIAL_TEXT_LEN], a[CHART_VALUE_LEN], b[CHART_VALUE_LEN];
@@ -447,16 +441,18 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 					"not rotating",
 		 e->write_cache[0] ? ", cache " : "", e->write_cache);
 	write_row(out, "kind", text);
-	snprintf(text, sizeof(text), "%s of %s possible", chart_axis_known(a, CHART_RATE, e->link_bps),
-		 chart_axis_known(b, CHART_RATE, e->capable_bps));
-	write_row(out, "link", text);
+	if (e->link_bps >= 0) {
+		snprintf(text, sizeof(text), "%s by %s, of %s possible",
+			 chart_axis_known(a, CHART_RATE, e->link_bps), e->link_node,
+			 chart_axis_known(b, CHART_RATE, e->capable_bps));
+		write_row(out, "link", text);
+	}
 	write_row(out, "scheduler", e->scheduler);
 	write_disk_measures(out, disk);
 	write_foreign(out, of, number);
 	write_notes(out, disk);
-	snprintf(text, sizeof(text),
-		 "%s for this trial, in files without a name: nothing of it is left",
-		 chart_axis_known(a, CHART_BYTES, (double)qualify_written_bytes(of->trial, number)));
+	snprintf(text, sizeof(text), "%s for this trial, %s",
+		 chart_axis_known(a, CHART_BYTES, (double)written), trial_written_text(disk, written));
 	write_row(out, "written", text);
 	fputs("</tbody></table>\n", out);
 	write_file_costs(out, &disk->rollover);

@@ -514,12 +514,17 @@ static json_t *scratch_of(const struct trial *trial)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < trial->disk_count; i++)
-		json_array_append_new(array,
-				      json_pack("{so so ss sb}", "target",
-						text(trial->disks[i].target.path), "written_bytes",
-						report_object_number(qualify_written_bytes(trial, i)),
-						"as", "files without a name", "removed", 1));
+	for (unsigned i = 0; i < trial->disk_count; i++) {
+		const struct trial_disk *disk = &trial->disks[i];
+		uint64_t bytes = qualify_written_bytes(trial, i);
+		bool is_device = disk->target.kind == TARGET_DEVICE;
+
+		json_array_append_new(
+			array, json_pack("{so so ss sb}", "target", text(disk->target.path),
+					 "written_bytes", report_object_number(bytes), "as",
+					 is_device ? "the device itself" : "files without a name",
+					 "removed", !is_device || bytes == 0));
+	}
 	return array;
 }
 

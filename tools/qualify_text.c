@@ -222,12 +222,7 @@ static void text_read(FILE *out, const struct trial_disk *disk)
 	if (read->error[0])
 		put(out, "read", read->error);
 	if (disk->read_back.was_run)
-		say(out, "read back", "%s, %s wrong%s%s",
-		    chart_axis_known(a, CHART_BYTES, (double)disk->read_back.bytes),
-		    disk->read_back.wrong_bytes ?
-			    chart_axis_known(b, CHART_BYTES, (double)disk->read_back.wrong_bytes) :
-			    "nothing",
-		    disk->read_back.text[0] ? ": " : "", disk->read_back.text);
+		say(out, "read back", "%s", disk->read_back.text);
 }
 
 static void text_rollover(FILE *out, const struct trial_rollover *rollover)
@@ -249,6 +244,7 @@ static void text_rollover(FILE *out, const struct trial_rollover *rollover)
 
 static void text_disk(FILE *out, const struct figures *of, unsigned number)
 {
+	uint64_t written = qualify_written_bytes(of->trial, number);
 	const struct trial_disk *disk = &of->trial->disks[number];
 	const struct trial_environment *e = &disk->environment;
 	char link[CHART_VALUE_LEN], capable[CHART_VALUE_LEN], bytes[CHART_VALUE_LEN];
@@ -268,8 +264,8 @@ static void text_disk(FILE *out, const struct figures *of, unsigned number)
 	text_rollover(out, &disk->rollover);
 	for (unsigned i = 0; i < e->note_count; i++)
 		put(out, "note", e->notes[i]);
-	say(out, "written", "%s, in files without a name: nothing of it is left",
-	    chart_axis_known(bytes, CHART_BYTES, (double)qualify_written_bytes(of->trial, number)));
+	say(out, "written", "%s, %s", chart_axis_known(bytes, CHART_BYTES, (double)written),
+	    trial_written_text(disk, written));
 }
 
 /* ---- will it work ---- */

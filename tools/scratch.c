@@ -23,8 +23,8 @@ static int open_and_remove(int dir_fd, int flags)
 
 		snprintf(name, sizeof(name), ".vsib-scratch-%d-%" PRId64, (int)getpid(),
 			 units_realtime_ns());
-		fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags,
-			    0600);
+		fd = openat(dir_fd, name,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 		ret = fd >= 0 ? fd : -errno;
 		if (ret == -EEXIST)
 			continue;

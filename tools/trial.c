@@ -11,8 +11,7 @@ static const struct {
 	const char *name, *text;
 } phases[PHASE_COUNT] = {
 	[PHASE_IDENTIFY] = { "identify", "what the targets are, and whether they may be tried" },
-	[PHASE_ENVIRONMENT] = { "environment",
-				"links, buses, file systems, memory, and what others do" },
+	[PHASE_ENVIRONMENT] = { "environment", "links, buses, file systems, memory, and what others do" },
 	[PHASE_BLOCKS] = { "blocks", "write rate and CPU by block size, 4 KiB to 16 MiB" },
 	[PHASE_DEPTH] = { "depth", "write rate by writes in flight, 1 to 32" },
 	[PHASE_FULL] = { "full", "writing as fast as it goes: rate against bytes written" },
@@ -38,6 +37,13 @@ const char *trial_phase_text(enum trial_phase phase)
 	return phases[phase].text;
 }
 
+const char *trial_written_text(const struct trial_disk *disk, uint64_t bytes)
+{
+	if (disk->target.kind != TARGET_DEVICE)
+		return "in files without a name: nothing of it is left";
+	return bytes ? "to the device itself: what was there is gone" : "for it was only read";
+}
+
 void trial_run_free(struct trial_run *run)
 {
 	for (unsigned i = 0; i < run->part_count; i++)
@@ -51,8 +57,7 @@ int trial_series_add(struct trial_series *series, const struct trial_sample *sam
 {
 	if (series->count == series->capacity) {
 		size_t capacity = series->capacity ? series->capacity * 2 : SERIES_FIRST;
-		struct trial_sample *samples =
-			realloc(series->samples, capacity * sizeof(samples[0]));
+		struct trial_sample *samples = realloc(series->samples, capacity * sizeof(samples[0]));
 
 		if (!samples)
 			return -ENOMEM;

@@ -54,7 +54,7 @@ struct trial_asked {
 	uint64_t block_bytes; /* 0 = as the recorder would choose, or the knee */
 	unsigned depth;       /* 0 = as the recorder would choose */
 	enum stripe_policy stripe;
-	bool use_direct;      /* false: --io buffered, judged with its sync tail */
+	bool use_direct; /* false: --io buffered, judged with its sync tail */
 	enum trial_length length;
 	int64_t paced_ns;          /* of the paced run; 0 = by length */
 	const char *source;        /* --source; NULL = sim: */
@@ -129,7 +129,8 @@ struct trial_part {
 	char error[TRIAL_TEXT_LEN];
 	uint64_t histogram[SESSION_HISTOGRAM], mark5_bins[SESSION_MARK5_BINS];
 	struct trial_pressure pressure;
-	uint64_t random_due_count, random_done_count; /* of interfere.h: operations beside it; both 0 = none asked for */
+	uint64_t random_due_count,
+		random_done_count; /* of interfere.h: operations beside it; both 0 = none asked for */
 };
 
 /* One recording through ring and writers. */
@@ -170,7 +171,7 @@ struct trial_point {
 struct trial_sweep {
 	struct trial_point points[TRIAL_POINTS_MAX];
 	unsigned count;
-	int knee; /* index: the smallest within 5 % of the best; -1 = none */
+	int knee;                   /* index: the smallest within 5 % of the best; -1 = none */
 	char note[TRIAL_TEXT_LEN];  /* what was left out, or done in another way, and why; "" */
 	char error[TRIAL_TEXT_LEN]; /* why it ended before its time; "" */
 };
@@ -184,7 +185,7 @@ struct trial_read {
 		double rate_bps;
 	} points[TRIAL_POINTS_MAX]; /* only of a device that may be read */
 	unsigned count;
-	double inner_ratio; /* slowest zone / fastest; -1 = not known */
+	double inner_ratio;        /* slowest zone / fastest; -1 = not known */
 	char note[TRIAL_TEXT_LEN]; /* what makes it doubtful; "" */
 	char error[TRIAL_TEXT_LEN];
 };
@@ -215,8 +216,9 @@ struct trial_rollover {
 	uint64_t file_bytes;         /* each of this size */
 	int64_t median_ns, worst_ns; /* a whole file */
 	int64_t worst_create_ns, worst_sync_ns, worst_close_ns;
-	int64_t median_change_ns, worst_change_ns; /* all but writing it: the change from one file to the next */
-	struct trial_file_cost recorded;            /* of these files, step by step */
+	int64_t median_change_ns,
+		worst_change_ns; /* all but writing it: the change from one file to the next */
+	struct trial_file_cost recorded;                /* of these files, step by step */
 	struct trial_file_cost sizes[TRIAL_POINTS_MAX]; /* small files, 2 KiB to 8 MiB */
 	unsigned size_count;
 	char note[TRIAL_TEXT_LEN];  /* what is not in it; "" */
@@ -262,6 +264,9 @@ const char *trial_phase_name(enum trial_phase phase);
 
 /** trial_phase_text() - what it does, one line */
 const char *trial_phase_text(enum trial_phase phase);
+
+/** trial_written_text() - what has become of what was written to it, as the end of a sentence */
+const char *trial_written_text(const struct trial_disk *disk, uint64_t bytes);
 
 /** trial_run_free() - its traces and series; a zeroed one is fine */
 void trial_run_free(struct trial_run *run);

@@ -20,14 +20,15 @@ struct trial_progress {
 	double done; /* 0 .. 1 of this phase */
 	double rate_bps;
 	uint64_t ring_bytes, ring_high_bytes, ring_capacity_bytes; /* 0 = no ring in this phase */
-	int64_t worst_ns;                                           /* of a write so far */
+	int64_t worst_ns;                                          /* of a write so far */
 	uint64_t overflow_bytes;
 	const char *detail; /* "block 256 KiB"; NULL */
 };
 
 struct trial_control {
 	_Atomic bool is_cancelled;
-	void (*tell)(const struct trial_control *control, const struct trial_progress *progress); /* NULL = nobody */
+	void (*tell)(const struct trial_control *control,
+		     const struct trial_progress *progress); /* NULL = nobody */
 	void *context;
 };
 

@@ -107,9 +107,11 @@ head -c 1048576 "$RIG/.image/bare" | cmp -s - <(head -c 1048576 /dev/zero) || ri
 qualify 3 -r 64 -H 10s --ring 16Mi --quick "$bare"
 is_more disks.0.read.sequential_bps 1000000
 cmp -s <(head -c 4194304 "$RIG/.image/bare") <(head -c 4194304 /dev/zero) || rig_fail "it was written to without --destroy"
-qualify 3 -r 64 -H 10s --ring 16Mi --time 3s --phase paced --phase read-back --destroy --device-serial "$RIG/.image/bare" "$bare"
+qualify '2 3' -r 64 -H 10s --ring 16Mi --time 3s --phase paced --phase read-back --destroy --device-serial "$RIG/.image/bare" "$bare"
 is disks.0.read_back.wrong_bytes 0
 is_more disks.0.read_back.bytes 1000000
+is scratch.0.removed false
+said 'what was there is gone'
 ! cmp -s <(head -c 4194304 "$RIG/.image/bare") <(head -c 4194304 /dev/zero) || rig_fail "nothing was written"
 
 settle good
