@@ -54,8 +54,8 @@ await() {
 	for try in {1..400}; do
 		grep -qsE "phase=$2 .*done=0\.(0*[1-9]|[1-9])" "$RIG/$1.words" && return
 		kill -0 "${trial_pid[$1]}" 2>/dev/null || break
-		# the program, below timeout: a line now
-		pkill -USR1 -P "${trial_pid[$1]}" -x vsib-qualify
+		# a line now, of the program below timeout; before it has said something it may not know this signal yet
+		grep -qs "step=" "$RIG/$1.words" && pkill -USR1 -P "${trial_pid[$1]}" -x vsib-qualify
 		sleep 0.05
 	done
 	words=$RIG/$1.words
