@@ -144,9 +144,17 @@ static void disks_together_add_up_or_wait_for_the_slowest(void **state)
 	capability_free(&all);
 }
 
+/* What happened beside the fall: windows that came out slower, up to the named one; the disk was hot from then on. */
+struct besides {
+	size_t slow_from, slow_to;
+	double hot_from_s;
+};
+
+static const struct besides nothing_else = { .hot_from_s = INFINITY };
+
 /* The first cliff of a run of a virtual disk; its number is in @judgement. */
 static void look_for_cliffs(const struct virtual_setup *setup, struct judgement *judgement,
-			    double hot_from_s)
+			    const struct besides *besides)
 {
 	struct trial_environment environment = { .is_rotational = setup->disks[0].zone_bytes > 0,
 						 .temperature_limit_c = 80 };
@@ -164,13 +172,15 @@ static void look_for_cliffs(const struct virtual_setup *setup, struct judgement 
 	virtual_record(&run, setup, PHASE_FULL);
 	for (size_t i = 0; i < run.series.count; i++)
 		run.series.samples[i].temperature_c =
-			(double)run.series.samples[i].at_ns / 1e9 < hot_from_s ? 45 : 78;
+			(double)run.series.samples[i].at_ns / 1e9 < besides->hot_from_s ? 45 : 78;
 	assert_int_equal(services_make(&services, run.parts[0].trace, run.start_ns), 0);
 	assert_int_equal(stalls_find(&stalls, &services, 0, 0), 0);
 	assert_int_equal(capability_measure(&capability, &services, run.duration_ns,
 					    capability_window_ns(run.duration_ns, run.block_bytes,
 								 setup->rate_bps)),
 			 0);
+	for (size_t w = besides->slow_from; w < besides->slow_to; w++)
+		capability.windows[w].rate_bps *= 0.4;
 	assert_int_equal(cliffs_find(&view, judgement), 0);
 	services_free(&services);
 	capability_free(&capability);
@@ -195,7 +205,7 @@ static void a_cliff_is_found_at_its_second(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rates); i++) {
 		setup.rate_bps = rates[i];
-		look_for_cliffs(&setup, &judgement, INFINITY);
+		look_for_cliffs(&setup, &judgement, &nothing_else);
 		assert_int_equal(judgement.cliff_count, 1);
 		assert_string_equal(judgement.cliffs[0].code, "SLC_CACHE");
 		assert_true(fabs(judgement.cliffs[0].at_s - 5) < 0.3);
@@ -205,11 +215,16 @@ static void a_cliff_is_found_at_its_second(void **state)
 	}
 	/* in the first run it was after 320 MiB */
 	setup.rate_bps = 0;
-	look_for_cliffs(&setup, &judgement, INFINITY);
+	look_for_cliffs(&setup, &judgement, &nothing_else);
 	assert_true(fabs(judgement.cliffs[0].at_bytes / (320 * MIB) - 1) < 0.05);
-	/* the same while the disk is hot */
+	/* somebody else was there for a second, two seconds before */
 	setup.rate_bps = 128e6;
-	look_for_cliffs(&setup, &judgement, 4);
+	look_for_cliffs(&setup, &judgement,
+			&(struct besides){ .slow_from = 3, .slow_to = 4, .hot_from_s = INFINITY });
+	assert_int_equal(judgement.cliff_count, 1);
+	assert_true(fabs(judgement.cliffs[0].at_s - 5) < 0.3);
+	/* the same while the disk is hot */
+	look_for_cliffs(&setup, &judgement, &(struct besides){ .hot_from_s = 4 });
 	assert_string_equal(judgement.cliffs[0].code, "THERMAL");
 }
 
@@ -227,7 +242,7 @@ static void a_cache_is_known_by_the_bytes_it_took(void **state)
 	static struct judgement judgement;
 
 	(void)state;
-	look_for_cliffs(&setup, &judgement, INFINITY);
+	look_for_cliffs(&setup, &judgement, &nothing_else);
 	assert_int_equal(judgement.cliff_count, 1);
 	assert_true(fabs(judgement.cliffs[0].at_bytes / 40e9 - 1) < 0.01);
 	assert_true(fabs(judgement.cliffs[0].at_s - 80) < 1);
@@ -248,12 +263,12 @@ static void slow_zones_are_no_cliff(void **state)
 	static struct judgement judgement;
 
 	(void)state;
-	look_for_cliffs(&setup, &judgement, INFINITY);
+	look_for_cliffs(&setup, &judgement, &nothing_else);
 	assert_int_equal(judgement.cliff_count, 1);
 	assert_string_equal(judgement.cliffs[0].code, "ZONE");
 	assert_true(judgement.cliffs[0].after_bps < 0.9 * judgement.cliffs[0].before_bps);
 	setup.disks = &steady;
-	look_for_cliffs(&setup, &judgement, INFINITY);
+	look_for_cliffs(&setup, &judgement, &nothing_else);
 	assert_int_equal(judgement.cliff_count, 0);
 }
 

@@ -49,7 +49,9 @@ static size_t find_fall(const struct cliff_view *view, size_t from, double *befo
 		if (view->known_bps > 0)
 			*before_bps = fmin(*before_bps, view->known_bps);
 		*after_bps = median_rate(capability, w, w + WINDOWS_BEHIND);
+		/* the next one lies whole behind it: one slow window before the fall is not its begin */
 		if (capability->windows[w].rate_bps >= FALL * *before_bps ||
+		    capability->windows[w + 1].rate_bps >= FALL * *before_bps ||
 		    *after_bps >= FALL * *before_bps)
 			continue;
 		*after_bps = median_rate(capability, w + 1,
