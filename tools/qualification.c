@@ -48,6 +48,38 @@ static void tell(const struct trial_control *control, const struct trial_progres
 
 /* ---- runs ---- */
 
+/* What a recording would be made of, as far as nobody has asked for something else. */
+static uint64_t usual_block(const struct qualification *q, uint64_t *file_bytes)
+{
+	const struct trial_asked *asked = &q->trial->asked;
+	const struct layout_request request = {
+		.kind = LAYOUT_VBS,
+		.stripe = asked->stripe,
+		.disk_count = q->trial->disk_count,
+		.ring_bytes = asked->ring_bytes,
+		.block_bytes = asked->block_bytes,
+	};
+	char error[LAYOUT_ERROR_LEN];
+	struct layout_plan plan;
+
+	if (layout_plan(&plan, &request, error) < 0)
+		return *file_bytes = LAYOUT_ALIGN; /* the runs will say why it is impossible */
+	*file_bytes = plan.chunk_bytes;
+	return plan.block_bytes;
+}
+
+/*
+ * As much as one file can have: what has its room is kept until it is read again. Some is left for what the file
+ * system itself needs for it.
+ */
+static uint64_t whole_disk_bytes(const struct qualification *q, uint64_t room_bytes)
+{
+	uint64_t file_bytes, block_bytes = usual_block(q, &file_bytes);
+	uint64_t spare = room_bytes / 1000 + 4 * block_bytes;
+
+	return room_bytes > spare ? (room_bytes - spare) / block_bytes * block_bytes : room_bytes;
+}
+
 static void choose_disks(struct running *running, const struct plan_step *step)
 {
 	const struct trial *trial = running->qualification->trial;
@@ -143,7 +175,7 @@ static int execute(struct running *running, const struct plan_step *step, struct
 	config.disk_count = running->disk_count;
 	if (step->duration_ns == INT64_MAX) { /* all of the disk */
 		config.duration_ns = 0;
-		config.limit_bytes = step->room_bytes;
+		config.limit_bytes = whole_disk_bytes(q, step->room_bytes);
 	}
 	look_before(running);
 	ret = run_execute(run, &config, is_kept ? &running->files : NULL);
@@ -258,26 +290,6 @@ static int settle_disk(struct qualification *q, const struct plan_step *step, in
 		snprintf(disk->failure, sizeof(disk->failure), "%s: %.400s",
 			 trial_phase_name(step->phase), error);
 	return ret == -ETIMEDOUT;
-}
-
-/* What a recording would be made of, as far as nobody has asked for something else. */
-static uint64_t usual_block(const struct qualification *q, uint64_t *file_bytes)
-{
-	const struct trial_asked *asked = &q->trial->asked;
-	const struct layout_request request = {
-		.kind = LAYOUT_VBS,
-		.stripe = asked->stripe,
-		.disk_count = q->trial->disk_count,
-		.ring_bytes = asked->ring_bytes,
-		.block_bytes = asked->block_bytes,
-	};
-	char error[LAYOUT_ERROR_LEN];
-	struct layout_plan plan;
-
-	if (layout_plan(&plan, &request, error) < 0)
-		return *file_bytes = LAYOUT_ALIGN; /* the runs will say why it is impossible */
-	*file_bytes = plan.chunk_bytes;
-	return plan.block_bytes;
 }
 
 static struct sweep_config sweep_config(const struct qualification *q, const struct plan_step *step,

@@ -66,6 +66,13 @@ near "$(awk "BEGIN { print $stall_s * 8e6 }")" 10 "$(value verdict.q_bytes)" "wh
 near "$(awk "BEGIN { print $stall_s * 8e6 }")" 10 "$(value verdict.stalls.ring_need_bytes)" "the ring that stall needs"
 rig_throttle stall 0
 
+# ---- all of a disk, but for the reserve, and all of it read again
+qualify 3 -r 512 -H 10s --ring 16Mi --whole-disk --phase full --phase read-back "$RIG/stall"
+is disks.0.read_back.wrong_bytes 0
+is disks.0.read_back.bytes "$(value disks.0.full.written_bytes)"
+is_more disks.0.read_back.bytes $((1050 * 1000000))
+empty "$RIG/stall"
+
 # ---- through the page cache: what counts is what is on the disk
 trial buffered 2 -r 128 -H 60s --ring 32Mi --io buffered --phase paced --time 6s "$RIG/slow"
 
