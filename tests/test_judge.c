@@ -253,6 +253,67 @@ static void what_spoils_the_evidence_is_inconclusive(void **state)
 	virtual_trial_free(&trial);
 }
 
+static void a_pass_needs_all_that_was_asked_for(void **state)
+{
+	struct trial_run repeat = { .error = "sim: can't be opened" };
+	struct trial trial;
+
+	(void)state;
+	make_good(&trial);
+	snprintf(trial.source.error, TRIAL_TEXT_LEN, "udp:5000 gave nothing");
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_RUN");
+	trial.source.error[0] = '\0';
+	snprintf(trial.interfered.error, TRIAL_TEXT_LEN, "no random I/O");
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_RUN");
+	trial.interfered.error[0] = '\0';
+	trial.repeats = &repeat;
+	trial.repeat_count = 1;
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_RUN");
+	trial.repeats = NULL;
+	trial.repeat_count = 0;
+
+	trial.paced.duration_ns *= 2; /* half the rate */
+	expect(&trial, VERDICT_INCONCLUSIVE, "SLOW_STREAM");
+	trial.paced.duration_ns /= 2;
+
+	trial.disks[0].read_back =
+		(struct trial_read_back){ .has_failed = true, .text = "Too many open files" };
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_READ_BACK");
+	trial.disks[0].read_back.has_failed = false;
+
+	snprintf(trial.disks[0].environment.fs, sizeof(trial.disks[0].environment.fs), "tmpfs");
+	expect(&trial, VERDICT_INCONCLUSIVE, "CACHED");
+	trial.disks[0].environment.fs[0] = '\0';
+
+	atomic_store(&trial.paced.parts[0].trace->untraced_count, 1000);
+	expect(&trial, VERDICT_MARGINAL, "UNTRACED");
+	atomic_store(&trial.paced.parts[0].trace->untraced_count, 0);
+	expect(&trial, VERDICT_PASS, NULL);
+	virtual_trial_free(&trial);
+}
+
+static void what_nobody_counted_is_lost(void **state)
+{
+	struct trial_run repeat = { .was_run = true, .overflow_bytes = 1, .overflow_count = 1 };
+	struct trial trial;
+
+	(void)state;
+	make_good(&trial);
+	trial.paced.written_bytes -= 4096;
+	expect(&trial, VERDICT_FAIL, "OVERFLOW");
+	assert_true(reason_of("OVERFLOW")->value == 4096);
+	trial.paced.written_bytes += 4096;
+	trial.source = (struct trial_run){ .was_run = true, .source_lost_bytes = 1 };
+	expect(&trial, VERDICT_FAIL, "SOURCE");
+	trial.source = (struct trial_run){ .was_run = false };
+	trial.repeats = &repeat;
+	trial.repeat_count = 1;
+	expect(&trial, VERDICT_FAIL, "OVERFLOW");
+	trial.repeats = NULL;
+	trial.repeat_count = 0;
+	virtual_trial_free(&trial);
+}
+
 static void a_test_must_be_as_long_as_a_minute_or_the_recording(void **state)
 {
 	struct virtual_setup setup = setup_of(&good, 1);
@@ -772,6 +833,8 @@ int main(void)
 		cmocka_unit_test(the_run_of_2007_is_good_for_76_minutes),
 		cmocka_unit_test(what_has_gone_wrong_fails),
 		cmocka_unit_test(what_spoils_the_evidence_is_inconclusive),
+		cmocka_unit_test(a_pass_needs_all_that_was_asked_for),
+		cmocka_unit_test(what_nobody_counted_is_lost),
 		cmocka_unit_test(a_test_must_be_as_long_as_a_minute_or_the_recording),
 		cmocka_unit_test(without_a_paced_run_nothing_is_decided),
 		cmocka_unit_test(the_rate_margin_has_two_limits),

@@ -11,12 +11,12 @@
  * CONTROL is a Unix socket, beside the mount and not in it: it answers while everything in the mount hangs. The words
  * of one call are taken together, in their order, before it answers:
  *
- *   OP:WHAT[,WHAT]...[@AFTER][*TIMES]   OP  write fsync fsyncdir fallocate open create rename truncate unlink mkdir
+ *   OP:WHAT[,WHAT]...[@AFTER][*TIMES]   OP  write read fsync fsyncdir fallocate open create rename truncate unlink mkdir
  *       WHAT   EIO and the like   it fails with that
  *              stall=SECONDS      it takes so long, then does the rest of WHAT, or succeeds
  *              hang               it doesn't come back before `go`
  *              short=BYTES        of a write at most so many bytes are taken (-s)
- *       AFTER  not before so many bytes (of writes; -s: where an error for ever comes in the middle of one, the part
+ *       AFTER  not before so many bytes (of writes and reads; -s: where an error for ever comes in the middle of one, the part
  *              before it is taken, as a full disk does it) or calls (of all else), from this word on; k, M: decimal
  *       TIMES  then so often, else for ever
  *   OP:ok             no fault any more
@@ -61,6 +61,7 @@
 
 enum op {
 	OP_WRITE,
+	OP_READ,
 	OP_FSYNC,
 	OP_FSYNCDIR,
 	OP_FALLOCATE,
@@ -73,8 +74,9 @@ enum op {
 	OP_COUNT
 };
 
-static const char *const op_names[] = { "write",  "fsync",  "fsyncdir", "fallocate", "open",
-					"create", "rename", "truncate", "unlink",    "mkdir" };
+static const char *const op_names[] = { "write",     "read",   "fsync",  "fsyncdir",
+					"fallocate", "open",   "create", "rename",
+					"truncate",  "unlink", "mkdir" };
 
 enum direct { DIRECT_ALIGNED, DIRECT_NOT_OPENED, DIRECT_NOT_WRITTEN };
 
@@ -287,9 +289,13 @@ static int faultfs_release(const char *path, struct fuse_file_info *fi)
 static int faultfs_read(const char *path, char *buf, size_t bytes, off_t offset,
 			struct fuse_file_info *fi)
 {
-	ssize_t n = pread(handle_of(fi)->fd, buf, bytes, offset);
+	int ret = meet(OP_READ, handle_of(fi)->name, &bytes);
+	ssize_t n;
 
 	(void)path;
+	if (ret < 0)
+		return ret;
+	n = pread(handle_of(fi)->fd, buf, bytes, offset);
 	return n < 0 ? -errno : (int)n;
 }
 

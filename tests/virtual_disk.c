@@ -251,8 +251,10 @@ static void record_paced(struct recording *r)
 		r->is_filling = false;
 		hold(r, submit(r, choose(r, r->now_s), r->now_s, setup->block_bytes));
 	}
-	run->stream_bytes = (uint64_t)(setup->duration_s * setup->rate_bps / 8);
 	run->overflow_bytes = (uint64_t)r->lost;
+	/* it ends with a whole block */
+	run->stream_bytes =
+		(uint64_t)((double)r->block_count * setup->block_bytes) + run->overflow_bytes;
 }
 
 static void record_full(struct recording *r)

@@ -119,6 +119,15 @@ void rule_shared_bus(const struct evidence *evidence, struct judgement *judgemen
 void rule_link_slow(const struct evidence *evidence, struct judgement *judgement);
 void rule_cached(const struct evidence *evidence, struct judgement *judgement);
 
+/* judge_rules_trust.c */
+
+/** rule_...() - each adds its reason, if there is one */
+void rule_further_runs(const struct evidence *evidence, struct judgement *judgement);
+void rule_slow_stream(const struct evidence *evidence, struct judgement *judgement);
+void rule_not_read_back(const struct evidence *evidence, struct judgement *judgement);
+void rule_untraced(const struct evidence *evidence, struct judgement *judgement);
+void rule_memory(const struct evidence *evidence, struct judgement *judgement);
+
 /* judge_text.c */
 
 #define JUDGE_TEXT_LEN 32

@@ -50,11 +50,26 @@ const char *reason_path(const struct evidence *evidence, int disk)
 
 /* ---- what went wrong ---- */
 
-static void overflow(const struct evidence *evidence, struct judgement *judgement)
+/*
+ * What neither was counted as lost nor came back as written is lost as well. Not of a run that broke off, which says
+ * so; nor of a real source, which may send what is not of the recording.
+ */
+static double lost_in(const struct trial_run *run)
 {
-	const struct trial_run *run = evidence->paced;
+	uint64_t counted = run->overflow_bytes + run->lost_bytes + run->source_lost_bytes,
+		 known = counted + run->written_bytes;
+
+	if (!run->was_run)
+		return 0;
+	if (!run->error[0] && run->phase != PHASE_SOURCE && run->stream_bytes > known)
+		counted += run->stream_bytes - known;
+	return (double)counted;
+}
+
+static void overflow_of(const struct trial_run *run, struct judgement *judgement)
+{
 	char lost[JUDGE_TEXT_LEN], when[JUDGE_TEXT_LEN];
-	double bytes = (double)run->overflow_bytes + (double)run->lost_bytes;
+	double bytes = lost_in(run);
 	struct judgement_reason *reason;
 
 	if (bytes == 0 && run->overflow_count == 0)
@@ -66,6 +81,15 @@ static void overflow(const struct evidence *evidence, struct judgement *judgemen
 		SAY(reason, ", the first after %s", text_time(when, seconds(run->first_overflow_ns)));
 	SAY(reason, ".");
 	ADVISE(reason, "use a lower rate or faster disks, or more of them");
+}
+
+static void overflow(const struct evidence *evidence, struct judgement *judgement)
+{
+	const struct trial *trial = evidence->trial;
+
+	overflow_of(evidence->paced, judgement);
+	for (unsigned i = 0; i < trial->repeat_count; i++)
+		overflow_of(&trial->repeats[i], judgement);
 }
 
 static void failed(const struct evidence *evidence, int disk, const char *why,
@@ -408,11 +432,6 @@ static void rollover(const struct evidence *evidence, struct judgement *judgemen
 	}
 }
 
-static double lost_in(const struct trial_run *run)
-{
-	return run->was_run ? (double)run->overflow_bytes + (double)run->lost_bytes : 0;
-}
-
 static void source(const struct evidence *evidence, struct judgement *judgement)
 {
 	const struct trial_run *run = &evidence->trial->source;
@@ -454,7 +473,7 @@ static void not_run(const struct evidence *evidence, struct judgement *judgement
 	reason = reason_add(judgement, "NOT_RUN", VERDICT_INCONCLUSIVE, -1,
 			    (struct reason_numbers){ 0, 1, "" });
 	if (trial->paced.error[0])
-		SAY(reason, "The run at the rate did not come to its end: %.350s", trial->paced.error);
+		SAY(reason, "The run at the rate did not come to its end: %.350s.", trial->paced.error);
 	else
 		SAY(reason, "There was no run at the rate, and only that decides.");
 	ADVISE(reason, "run the paced phase");
@@ -478,13 +497,18 @@ static const struct rule rules[] = {
 	{ space, false },
 	{ source, true },
 	{ not_run, false },
+	{ rule_further_runs, false },
+	{ rule_slow_stream, true },
+	{ rule_not_read_back, false },
 	{ interrupted, true },
 	{ short_test, true },
 	{ foreign_io, true },
+	{ rule_memory, false },
 	{ rule_cached, false },
 	{ buffered_short, true },
 	{ q95, true },
 	{ recovery, true },
+	{ rule_untraced, true },
 	{ rule_not_steady, true },
 	{ rule_untested_zones, true },
 	{ rule_shared_bus, false },

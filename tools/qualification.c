@@ -269,11 +269,21 @@ static int run_interfered(struct running *running, const struct plan_step *step)
 
 /* ---- disk by disk ---- */
 
-/* Its own fault, and not that it is full, or that we may not do it. */
+/*
+ * Its own fault, and not that it is full, that we may not do it, or have too little of something ourselves. The kernel
+ * has many names for what happens to disks: ENODATA for a bad sector, EREMOTEIO, ENOLINK, EILSEQ, EUCLEAN.
+ */
 static bool is_of_disk(int ret)
 {
-	return ret == -EIO || ret == -ETIMEDOUT || ret == -EROFS || ret == -ENODEV ||
-	       ret == -ENXIO || ret == -ENOTCONN;
+	static const int others[] = {
+		0,      ECANCELED, ENOMEM, ENOSPC, EDQUOT, EFBIG,  EINVAL, EOPNOTSUPP,
+		ENOSYS, EACCES,    EPERM,  EMFILE, ENFILE, EAGAIN, EBUSY,  ENOTBLK,
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (ret == -others[i])
+			return false;
+	return true;
 }
 
 /*

@@ -415,6 +415,8 @@ static const char *find_mistake(const struct qualify_options *o)
 		return "--destroy takes one device at a time";
 	if (asked->rho_pass > asked->rho_fail)
 		return "--rho-pass is to be less than --rho-fail";
+	if (o->json && o->html && strcmp(o->json, o->html) == 0)
+		return "--json and --html name the same file";
 	if ((o->only & (1U << PHASE_SOURCE)) && !asked->source)
 		return "--phase source needs --source";
 	return NULL;

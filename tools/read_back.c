@@ -301,6 +301,7 @@ int read_back(struct trial_read_back *out, const struct run_files *files, unsign
 		out->rate_bps = (double)out->bytes * 8e9 / (double)r.took_ns;
 	if (ret == 0 || ret == -ECANCELED)
 		describe(&r);
+	out->has_failed = (ret < 0 && ret != -ECANCELED) || out->bytes == 0;
 	XXH3_freeState(r.sum);
 	free(r.right);
 	free(r.data);

@@ -385,8 +385,21 @@ static void take_totals(struct trial_run *out, struct session *session)
 	out->overflow_count = account_get(&account->overflow_count);
 	out->first_overflow_ns = first_overflow(session);
 	out->lost_bytes = sum.disk_bytes;
+	out->source_lost_bytes = account_get(&account->source_lost_bytes);
 	out->high_water_bytes = level.high_water_bytes;
 	out->high_water_at_ns = since_start(out, level.high_water_ns);
+}
+
+/* One disk through the page cache is enough to doubt all of it. */
+static const char *io_of(const struct session *session)
+{
+	const char *name = outbox_io_name(session->disks[0].outbox);
+
+	for (unsigned i = 1; i < session->disk_count; i++)
+		if (session->disks[i].outbox &&
+		    strcmp(outbox_io_name(session->disks[i].outbox), "buffered") == 0)
+			name = outbox_io_name(session->disks[i].outbox);
+	return name;
 }
 
 static void take_shape(const struct run *run)
@@ -402,7 +415,7 @@ static void take_shape(const struct run *run)
 	if (!session->disks[0].outbox)
 		return;
 	out->depth = outbox_depth(session->disks[0].outbox);
-	snprintf(out->io, sizeof(out->io), "%s", outbox_io_name(session->disks[0].outbox));
+	snprintf(out->io, sizeof(out->io), "%s", io_of(session));
 	snprintf(out->engine, sizeof(out->engine), "%s", outbox_engine_name(session->disks[0].outbox));
 }
 

@@ -395,6 +395,19 @@ uint64_t scratch_io_gone_bytes(const struct scratch_io *scratch)
 	return scratch->gone_bytes;
 }
 
+/* FUSE can't open once more what has no name any more: then it is read through what is open, if that can be set so. */
+static int share(const struct scratch_file *file, int flags)
+{
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0), has = fd < 0 ? -1 : fcntl(fd, F_GETFL), code;
+
+	if (has >= 0 && fcntl(fd, F_SETFL, (has & ~O_DIRECT) | flags) == 0)
+		return fd;
+	code = -errno;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
 int scratch_io_reopen(const struct scratch_file *file, int flags)
 {
 	char path[64];
@@ -402,5 +415,7 @@ int scratch_io_reopen(const struct scratch_file *file, int flags)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	if (fd < 0 && (errno == ESTALE || errno == ENOENT))
+		return share(file, flags);
 	return fd < 0 ? -errno : fd;
 }

@@ -147,7 +147,8 @@ struct trial_run {
 	int64_t written_ns;  /* when the last write had come back */
 	int64_t synced_ns;   /* when all was durable: from written_ns on is the tail */
 	uint64_t stream_bytes, written_bytes, overflow_bytes, overflow_count, lost_bytes;
-	int64_t first_overflow_ns; /* -1 = none */
+	uint64_t source_lost_bytes; /* of stream_bytes: the source said that it lost them */
+	int64_t first_overflow_ns;  /* -1 = none */
 	uint64_t high_water_bytes;
 	int64_t high_water_at_ns;
 	double cpu_s; /* of this process */
@@ -227,6 +228,7 @@ struct trial_rollover {
 
 struct trial_read_back {
 	bool was_run;
+	bool has_failed;      /* not all of it could be read: text says why */
 	uint64_t bytes;       /* read again */
 	uint64_t wrong_bytes; /* not what was written */
 	uint64_t wrong_offset,

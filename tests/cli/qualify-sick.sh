@@ -4,7 +4,8 @@
 #
 # vsib-qualify on disks that fail: an error in a sweep and one in the paced run are a FAIL with their words; a write that
 # does not come back holds up neither the end after a first signal nor the one after a second; and the program never
-# leaves a file.
+# leaves a file. Nor is there a PASS when what was written can't be read again, whatever the kernel calls that, when a run
+# that was asked for did not happen, or when one of two disks was written through the page cache.
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
 . "${0%/*}/../qualify.sh"
@@ -29,6 +30,23 @@ rig_fault_set sick reset
 rig_fault_set sick write:EIO@4M
 qualify 2 "${tiny[@]}" --time 3s --phase paced "$RIG/sick"
 has_reason IO_ERROR
+rig_fault_set sick reset
+
+# what a bad sector is to the kernel
+rig_fault_set sick read:ENODATA@4M
+qualify 2 "${tiny[@]}" -H 2s --time 2s --phase paced --phase read-back "$RIG/sick"
+has_reason IO_ERROR
+said 'read-back: .*No data available'
+rig_fault_set sick reset
+
+qualify 3 "${tiny[@]}" -H 2s --time 2s --phase paced --source file:/nowhere "$RIG/sick"
+has_reason NOT_RUN
+said 'real source did not .*/nowhere'
+
+mkdir "$RIG/well"
+rig_fault_set sick direct=write
+qualify 3 "${tiny[@]}" -H 2s --time 2s --phase paced "$RIG/well" "$RIG/sick"
+has_reason BUFFERED_SHORT
 rig_fault_set sick reset
 
 for phase in blocks paced; do
