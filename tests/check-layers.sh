@@ -27,12 +27,15 @@ check() {
 		} else if (index(may[folder], " " target " ") == 0) {
 			printf "%s:%d: %s/ includes %s\n", FILENAME, FNR, folder, path
 			bad = 1
+		} else if (path ~ /^tools\/qualify\// && FILENAME !~ /^(tests|tools\/qualify)\/|^tools\/vsib-qualify/) {
+			printf "%s:%d: %s is of vsib-qualify alone\n", FILENAME, FNR, path
+			bad = 1
 		}
 	}
 	END { exit bad }' "$@"
 }
 
 shopt -s nullglob
-files=({ringbuf,drivers,recorder,tools,tests,tests/fuzz}/*.[ch])
+files=({ringbuf,drivers,recorder,tools,tools/qualify,tests,tests/fuzz}/*.[ch])
 [ ${#files[@]} -gt 0 ] || exit 0
 check "${files[@]}" && echo "layers: ${#files[@]} files, no include goes upward"

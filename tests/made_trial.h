@@ -10,7 +10,7 @@
 #ifndef VSIB_TESTS_MADE_TRIAL_H
 #define VSIB_TESTS_MADE_TRIAL_H
 
-#include "tools/judge.h"
+#include "tools/qualify/judge.h"
 
 enum made_kind {
 	MADE_PASS,        /* one disk, a stall of 0.4 s, PASS */

@@ -17,10 +17,10 @@
 
 #include "tests/made_trial.h"
 #include "tests/scratch.h"
-#include "tools/baseline.h"
+#include "tools/qualify/baseline.h"
 #include "tools/json_file.h"
-#include "tools/qualify_html.h"
-#include "tools/qualify_json.h"
+#include "tools/qualify/qualify_html.h"
+#include "tools/qualify/qualify_json.h"
 
 static char folder[256], path[300], error[BASELINE_ERROR_LEN];
 

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "tests/virtual_disk.h"
-#include "tools/capability.h"
-#include "tools/cliffs.h"
-#include "tools/service.h"
-#include "tools/statistics.h"
+#include "tools/qualify/capability.h"
+#include "tools/qualify/cliffs.h"
+#include "tools/qualify/service.h"
+#include "tools/qualify/statistics.h"
 
 #define MIB 1048576.
 #define NS INT64_C(1000000000)

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "tests/made_trial.h"
-#include "tools/chart.h"
-#include "tools/markup.h"
+#include "tools/qualify/chart.h"
+#include "tools/qualify/markup.h"
 
 /* ---- axes ---- */
 

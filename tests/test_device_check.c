@@ -21,8 +21,8 @@
 
 #include "tests/made_sysroot.h"
 #include "tests/scratch.h"
-#include "tools/block_device.h"
-#include "tools/device_check.h"
+#include "tools/qualify/block_device.h"
+#include "tools/qualify/device_check.h"
 
 #define IMAGE_BYTES (16 << 20)
 #define TRIES 20 /* for a loop device that others want too */

@@ -14,10 +14,10 @@
 
 #include "tests/made_sysroot.h"
 #include "tests/scratch.h"
-#include "tools/block_device.h"
-#include "tools/device_path.h"
-#include "tools/environment.h"
-#include "tools/temperature.h"
+#include "tools/qualify/block_device.h"
+#include "tools/qualify/device_path.h"
+#include "tools/qualify/environment.h"
+#include "tools/qualify/temperature.h"
 
 static char shared_root[64], own_root[64];
 static const char *root; /* the tree that is read: made once, or for a test that changes it */

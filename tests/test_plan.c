@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "drivers/units.h"
-#include "tools/plan.h"
+#include "tools/qualify/plan.h"
 
 #define SECOND UNITS_NS_PER_S
 #define GB UINT64_C(1000000000)

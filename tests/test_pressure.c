@@ -11,7 +11,7 @@
 #include "drivers/units.h"
 #include "tests/made_sysroot.h"
 #include "tests/scratch.h"
-#include "tools/pressure.h"
+#include "tools/qualify/pressure.h"
 
 static char root[64];
 static struct sysfs sysfs;

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/virtual_disk.h"
-#include "tools/judge.h"
+#include "tools/qualify/judge.h"
 
 #define MB 1e6
 #define GIB (1024. * 1024 * 1024)

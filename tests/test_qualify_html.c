@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "tests/made_trial.h"
-#include "tools/qualify_html.h"
-#include "tools/qualify_text.h"
+#include "tools/qualify/qualify_html.h"
+#include "tools/qualify/qualify_text.h"
 
 #define DEPTH_MAX 64
 

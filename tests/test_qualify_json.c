@@ -18,7 +18,7 @@
 #include "tests/made_trial.h"
 #include "tests/scratch.h"
 #include "tools/json_file.h"
-#include "tools/qualify_json.h"
+#include "tools/qualify/qualify_json.h"
 
 /* As a program would see it: written and read again. */
 static json_t *reread(const struct made_trial *made)

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "drivers/units.h"
-#include "tools/qualify_options.h"
+#include "tools/qualify/qualify_options.h"
 
 #define ARGS_MAX 100
 #define BIT(phase) (1U << (phase))

@@ -13,7 +13,7 @@
 
 #include "drivers/sim.h"
 #include "tests/trial_kit.h"
-#include "tools/read_back.h"
+#include "tools/qualify/read_back.h"
 
 static struct spoiled_disk spoiled;
 

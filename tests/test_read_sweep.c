@@ -16,7 +16,7 @@
 
 #include "drivers/units.h"
 #include "tests/scratch.h"
-#include "tools/read_sweep.h"
+#include "tools/qualify/read_sweep.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define MS INT64_C(1000000)

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/virtual_disk.h"
-#include "tools/ring_model.h"
+#include "tools/qualify/ring_model.h"
 
 #define MIB 1048576.
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

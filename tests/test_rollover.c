@@ -13,7 +13,7 @@
 
 #include "tests/fake_disk.h"
 #include "tests/scratch.h"
-#include "tools/rollover.h"
+#include "tools/qualify/rollover.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)

@@ -19,8 +19,8 @@
 #include "tests/fake_disk.h"
 #include "tests/scratch.h"
 #include "tests/trial_kit.h"
-#include "tools/read_back.h"
-#include "tools/run_sample.h"
+#include "tools/qualify/read_back.h"
+#include "tools/qualify/run_sample.h"
 
 #define MS INT64_C(1000000)
 

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "tests/scratch.h"
-#include "tools/scratch.h"
+#include "tools/qualify/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)

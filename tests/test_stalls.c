@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/virtual_disk.h"
-#include "tools/stalls.h"
+#include "tools/qualify/stalls.h"
 
 #define MIB 1048576.
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

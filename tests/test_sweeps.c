@@ -18,8 +18,8 @@
 #include "drivers/units.h"
 #include "tests/fake_disk.h"
 #include "tests/scratch.h"
-#include "tools/scratch.h"
-#include "tools/sweeps.h"
+#include "tools/qualify/scratch.h"
+#include "tools/qualify/sweeps.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)

@@ -13,9 +13,9 @@
 #include "tests/made_trial.h"
 #include "tools/json_file.h"
 #include "tools/output_file.h"
-#include "tools/qualify_html.h"
-#include "tools/qualify_json.h"
-#include "tools/qualify_text.h"
+#include "tools/qualify/qualify_html.h"
+#include "tools/qualify/qualify_json.h"
+#include "tools/qualify/qualify_text.h"
 
 #define EXIT_TROUBLE 2
 #define EXIT_USAGE 64

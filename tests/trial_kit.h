@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "tools/run.h"
+#include "tools/qualify/run.h"
 
 #define TRIAL_KIT_DISKS 2
 #define TRIAL_KIT_BLOCK UINT64_C(65536)

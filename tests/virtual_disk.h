@@ -12,7 +12,7 @@
 #ifndef VSIB_TESTS_VIRTUAL_DISK_H
 #define VSIB_TESTS_VIRTUAL_DISK_H
 
-#include "tools/trial.h"
+#include "tools/qualify/trial.h"
 
 struct virtual_disk {
 	double rate_bps;

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "tests/made_trial.h"
-#include "tools/baseline.h"
-#include "tools/qualify_html.h"
-#include "tools/qualify_text.h"
+#include "tools/qualify/baseline.h"
+#include "tools/qualify/qualify_html.h"
+#include "tools/qualify/qualify_text.h"
 
 static void check_curve(const struct curve *curve)
 {
