@@ -101,6 +101,11 @@ static int bad_align(const struct sink_io *io, int fd, struct sink_alignment *al
 	return good.io.align(io, fd, alignment);
 }
 
+static int bad_remove(const struct sink_io *io, int dir_fd, const char *name)
+{
+	return good.io.remove(io, dir_fd, name);
+}
+
 static const struct sink_io bad_io = {
 	.open = bad_open,
 	.write = bad_write,
@@ -110,6 +115,7 @@ static const struct sink_io bad_io = {
 	.cut = bad_cut,
 	.rename = bad_rename,
 	.align = bad_align,
+	.remove = bad_remove,
 };
 
 /* ---- a recording ---- */

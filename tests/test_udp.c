@@ -394,8 +394,8 @@ static void a_wanted_start_is_waited_for(void **state)
 		const char *name;
 		bool wants_packets;
 	} sources[] = { { "udp:127.0.0.1:", false },
-			{ "pcap:lo,port=", false },
-			{ "pcap:lo,filter=port ", true } };
+			{ "pcap:lo,buffer=1Mi,port=", false },
+			{ "pcap:lo,buffer=1Mi,filter=port ", true } };
 
 	(void)state;
 	port = free_port();
@@ -405,7 +405,7 @@ static void a_wanted_start_is_waited_for(void **state)
 		int ret;
 
 		snprintf(name, sizeof(name), "%s%u", sources[i].name, port);
-		config.start_utc_ns = units_realtime_ns() + UNITS_NS_PER_S / 2;
+		config.start_utc_ns = units_realtime_ns() + UNITS_NS_PER_S; /* to open it takes less */
 		ret = source_open(&source, name, &config);
 		if (ret == -EACCES || ret == -EPERM)
 			print_message("%s needs CAP_NET_RAW\n", name);
