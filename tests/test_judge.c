@@ -292,6 +292,27 @@ static void a_pass_needs_all_that_was_asked_for(void **state)
 	virtual_trial_free(&trial);
 }
 
+static void a_run_without_a_write_says_nothing_unless_it_had_some(void **state)
+{
+	struct virtual_setup setup = setup_of(&good, 1);
+	struct trial trial;
+
+	(void)state;
+	virtual_trial_make(&trial, &setup, 3600);
+	trial.paced = (struct trial_run){ .was_run = true,
+					  .rate_bps = 256000000,
+					  .first_overflow_ns = -1,
+					  .is_interrupted = true,
+					  .stream_bytes = 100000,
+					  .error = "interrupted" };
+	expect(&trial, VERDICT_INCONCLUSIVE, "INTERRUPTED");
+	trial.paced.is_interrupted = false;
+	expect(&trial, VERDICT_FAIL, "RHO");
+	trial.paced.stream_bytes = 0;
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_RUN");
+	virtual_trial_free(&trial);
+}
+
 static void what_nobody_counted_is_lost(void **state)
 {
 	struct trial_run repeat = { .was_run = true, .overflow_bytes = 1, .overflow_count = 1 };
@@ -834,6 +855,7 @@ int main(void)
 		cmocka_unit_test(what_has_gone_wrong_fails),
 		cmocka_unit_test(what_spoils_the_evidence_is_inconclusive),
 		cmocka_unit_test(a_pass_needs_all_that_was_asked_for),
+		cmocka_unit_test(a_run_without_a_write_says_nothing_unless_it_had_some),
 		cmocka_unit_test(what_nobody_counted_is_lost),
 		cmocka_unit_test(a_test_must_be_as_long_as_a_minute_or_the_recording),
 		cmocka_unit_test(without_a_paced_run_nothing_is_decided),

@@ -25,9 +25,14 @@ double predict_factor(double horizon_s, double tested_s)
 
 double predict_rho(const struct evidence *evidence, double rate_bps)
 {
+	const struct trial_run *paced = evidence->paced;
+
 	if (evidence->low_bps > 0)
 		return rate_bps / evidence->low_bps + evidence->stall_share;
-	return evidence->paced && evidence->paced->written_bytes == 0 ? INFINITY : 0;
+	/* one that ended before it had anything to write says nothing */
+	return paced && paced->written_bytes == 0 && paced->stream_bytes > 0 && !paced->is_interrupted ?
+		       INFINITY :
+		       0;
 }
 
 double predict_space_bytes(const struct evidence *evidence, double rate_bps, double *free_bytes)
