@@ -394,8 +394,8 @@ static void a_wanted_start_is_waited_for(void **state)
 		const char *name;
 		bool wants_packets;
 	} sources[] = { { "udp:127.0.0.1:", false },
-			{ "pcap:lo,buffer=1Mi,port=", false },
-			{ "pcap:lo,buffer=1Mi,filter=port ", true } };
+			{ "pcap:lo,buffer=8Mi,port=", false },
+			{ "pcap:lo,buffer=8Mi,filter=port ", true } };
 
 	(void)state;
 	port = free_port();
@@ -407,11 +407,11 @@ static void a_wanted_start_is_waited_for(void **state)
 		snprintf(name, sizeof(name), "%s%u", sources[i].name, port);
 		config.start_utc_ns = units_realtime_ns() + UNITS_NS_PER_S; /* to open it takes less */
 		ret = source_open(&source, name, &config);
-		if (ret == -EACCES || ret == -EPERM)
+		if (ret == -EACCES || ret == -EPERM) {
 			print_message("%s needs CAP_NET_RAW\n", name);
-		else
+		} else {
+			assert_int_equal(ret, 0);
 			assert_int_equal(source_start(source), 0);
-		if (ret == 0) {
 			assert_true(units_realtime_ns() >= config.start_utc_ns);
 			assert_int_equal(source->start_utc_ns, config.start_utc_ns);
 		}
