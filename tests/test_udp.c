@@ -395,7 +395,7 @@ static void a_wanted_start_is_waited_for(void **state)
 		bool wants_packets;
 	} sources[] = { { "udp:127.0.0.1:", false },
 			{ "pcap:lo,buffer=8Mi,port=", false },
-			{ "pcap:lo,buffer=8Mi,filter=port ", true } };
+			{ "pcap:lo,filter=port ", true } };
 
 	(void)state;
 	port = free_port();
