@@ -22,9 +22,10 @@
 #define INSIST_NS \
 	INT64_C(2500000000) /* from the second signal to the end, whatever the child does */
 #define DEBOUNCE_NS INT64_C(200000000) /* a signal to a process and to its group is one */
-#define EXIT_STOPPED 2
 
 static int report_pipe = -1; /* the child's end */
+
+static const struct host_child *about; /* constant from host_run() on */
 
 static pid_t user_pid; /* 0 = not in a child of host_run() */
 
@@ -98,10 +99,9 @@ static int child_status(int wait_status)
 {
 	if (WIFEXITED(wait_status))
 		return WEXITSTATUS(wait_status);
-	fprintf(stderr,
-		"vsib: the recorder was killed by signal %d (%s); what its journal calls durable is on the disks\n",
-		WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-	return EXIT_STOPPED;
+	fprintf(stderr, "vsib: the %s was killed by signal %d (%s); %s\n", about->name,
+		WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), about->remains);
+	return about->killed_status;
 }
 
 /* The report stands; gives the child a moment to end, then leaves it to the kernel. */
@@ -149,10 +149,10 @@ static void pass_signal(pid_t child, int signal_fd, int64_t *first_ns, int64_t *
 
 static int give_up(pid_t child)
 {
-	fprintf(stderr,
-		"vsib: the recorder does not end by itself and is killed; what its journal calls durable is on the disks\n");
+	fprintf(stderr, "vsib: the %s does not end by itself and is killed; %s\n", about->name,
+		about->remains);
 	kill(child, SIGKILL);
-	return leave_child(child, EXIT_STOPPED, false);
+	return leave_child(child, about->killed_status, false);
 }
 
 static int watch_child(pid_t child, int pipe_fd, int signal_fd)
@@ -185,7 +185,7 @@ static int watch_child(pid_t child, int pipe_fd, int signal_fd)
 	}
 	while (waitpid(child, &wait_status, 0) < 0)
 		if (errno != EINTR)
-			return EXIT_STOPPED;
+			return about->killed_status;
 	return child_status(wait_status);
 }
 
@@ -202,12 +202,13 @@ static void raise_file_limit(void)
 	}
 }
 
-int host_run(int (*work)(void *context), void *context)
+int host_run(int (*work)(void *context), void *context, const struct host_child *child_about)
 {
 	pid_t parent = getpid(), child;
 	sigset_t set;
 	int fds[2], signal_fd, status;
 
+	about = child_about;
 	fill_standard_descriptors();
 	host_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* the child takes them by a signalfd as well */
@@ -216,13 +217,15 @@ int host_run(int (*work)(void *context), void *context)
 	signal(SIGCHLD, SIG_DFL); /* ignored, it would take the child's status away */
 	raise_file_limit();
 	if (pipe2(fds, O_CLOEXEC) < 0 || (signal_fd = signalfd(-1, &set, SFD_CLOEXEC)) < 0) {
-		fprintf(stderr, "vsib: can't set up the recorder process: %s\n", strerror(errno));
+		fprintf(stderr, "vsib: can't set up the %s's process: %s\n", about->name,
+			strerror(errno));
 		return EX_OSERR;
 	}
 	fflush(NULL);
 	child = fork();
 	if (child < 0) {
-		fprintf(stderr, "vsib: can't start the recorder process: %s\n", strerror(errno));
+		fprintf(stderr, "vsib: can't start the %s's process: %s\n", about->name,
+			strerror(errno));
 		return EX_OSERR;
 	}
 	if (child == 0) {

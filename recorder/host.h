@@ -18,12 +18,20 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* What the child is called, and what to say and return when it was killed. */
+struct host_child {
+	const char *name;    /* "recorder" */
+	const char *remains; /* "what its journal calls durable is on the disks" */
+	int killed_status;
+};
+
 /**
  * host_run() - run @work in a child
- * @work: its return value is the exit status Return: the exit status: the child's, or what it
- * said by host_report(); 2 when it died of a signal.
+ * @work: its return value is the exit status
+ *
+ * Return: the exit status: the child's, or what it said by host_report(); killed_status when it died of a signal.
  */
-int host_run(int (*work)(void *context), void *context);
+int host_run(int (*work)(void *context), void *context, const struct host_child *about);
 
 /**
  * host_report() - in the child: the report stands, this is the exit status; the parent need not

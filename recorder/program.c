@@ -88,5 +88,11 @@ static int record(void *context)
 
 int program_run(const struct program *program)
 {
-	return host_run(record, (void *)program);
+	static const struct host_child recorder = {
+		.name = "recorder",
+		.remains = "what its journal calls durable is on the disks",
+		.killed_status = 2,
+	};
+
+	return host_run(record, (void *)program, &recorder);
 }

@@ -9,9 +9,10 @@
 
 #include "drivers/units.h"
 #include "recorder/host.h"
-#include "tools/qualify/baseline.h"
+#include "ringbuf/memory.h"
 #include "tools/json_file.h"
 #include "tools/output_file.h"
+#include "tools/qualify/baseline.h"
 #include "tools/qualify/qualification.h"
 #include "tools/qualify/qualify_html.h"
 #include "tools/qualify/qualify_json.h"
@@ -108,12 +109,28 @@ static int make_plan(struct program *program)
 	return 0;
 }
 
+/* Told now, and not after minutes: a ring that will not fit. */
+static int check_ring(const struct program *program)
+{
+	const struct memory_config config = {
+		.bytes = program->options.asked.ring_bytes,
+		.numa_node = MEMORY_ANY_NODE,
+		.use_huge_pages = true,
+		.use_lock = true,
+	};
+	struct memory memory = { .numa_node = MEMORY_ANY_NODE };
+
+	return memory_allow(&memory, &config) < 0 ? say(EX_CONFIG, memory.error) : 0;
+}
+
 /* Return: 0, or the exit status of what can't be done. */
 static int prepare(struct program *program)
 {
 	char error[TARGET_ERROR_LEN];
 	int status = check_places(&program->options);
 
+	if (!status)
+		status = check_ring(program);
 	if (status)
 		return status;
 	if (sysfs_init_from_environment(&program->sysfs) < 0)
@@ -230,6 +247,11 @@ static int qualify(void *context)
 
 int main(int argc, char **argv)
 {
+	static const struct host_child trial = {
+		.name = "trial",
+		.remains = "nothing of it is left in directories, and nothing is proved",
+		.killed_status = VERDICT_INCONCLUSIVE,
+	};
 	struct program *program = calloc(1, sizeof(*program));
 	char error[OPTIONS_ERROR_LEN];
 	int status;
@@ -243,7 +265,7 @@ int main(int argc, char **argv)
 	else if (program->options.is_list)
 		status = list_phases();
 	else
-		status = host_run(qualify, program);
+		status = host_run(qualify, program, &trial);
 	free(program);
 	return status;
 }

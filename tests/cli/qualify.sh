@@ -13,10 +13,14 @@ mkdir "$disk"
 quiet_machine
 tiny=(-H 10s --ring 16Mi --scratch 64Mi $same)
 
+nobody_runs() {
+	! pgrep -f "vsib-qualify.*$RIG" >/dev/null
+}
+
 # Nothing of a name, and no space of what has none.
 left_nothing() {
 	empty "$disk"
-	! pgrep -f "vsib-qualify.*$RIG" >/dev/null || rig_fail "a process is left"
+	wait_for 5 nobody_runs || rig_fail "a process is left"
 }
 
 # ---- what it says of itself, and what it refuses
@@ -41,6 +45,8 @@ says "same file"
 expect 66 "$BIN/vsib-qualify" "${tiny[@]}" --baseline "$RIG/nowhere.json" "$disk"
 echo '{"schema": "another/1"}' >"$RIG/other.json"
 expect 78 "$BIN/vsib-qualify" "${tiny[@]}" --baseline "$RIG/other.json" "$disk"
+expect 78 "$BIN/vsib-qualify" "${tiny[@]}" --ring 900Ti "$disk"
+says "a ring of 943718400 MiB doesn't fit"
 left_nothing
 
 # ---- a short one: too short for a verdict but INCONCLUSIVE, and all else is there
@@ -91,4 +97,12 @@ sleep 0.7
 # shellcheck disable=SC2046 # a list: the parent and its child
 kill -KILL $(pgrep -f "vsib-qualify.*$RIG/killed.json")
 settle killed
+left_nothing
+
+# ---- only its child: that is no verdict
+trial shot 3 -r 64 "${tiny[@]}" --time 60s --phase paced "$disk"
+await shot paced
+kill -KILL "$(pgrep -P "$(pgrep -P "${trial_pid[shot]}")")"
+settle shot
+said 'the trial was killed by signal 9'
 left_nothing
