@@ -27,6 +27,9 @@ check() {
 		} else if (index(may[folder], " " target " ") == 0) {
 			printf "%s:%d: %s/ includes %s\n", FILENAME, FNR, folder, path
 			bad = 1
+		} else if (path ~ /^tools\/replay\// && FILENAME !~ /^(tests|tools\/replay)\/|^tools\/(vsib-replay|vsib-sim|rd)\./) {
+			printf "%s:%d: %s is of the programs that play alone\n", FILENAME, FNR, path
+			bad = 1
 		} else if (path ~ /^tools\/qualify\// && FILENAME !~ /^(tests|tools\/qualify)\/|^tools\/vsib-qualify/) {
 			printf "%s:%d: %s is of vsib-qualify alone\n", FILENAME, FNR, path
 			bad = 1
@@ -36,6 +39,6 @@ check() {
 }
 
 shopt -s nullglob
-files=({ringbuf,drivers,recorder,tools,tools/qualify,tests,tests/fuzz}/*.[ch])
+files=({ringbuf,drivers,recorder,tools,tools/qualify,tools/replay,tests,tests/fuzz}/*.[ch])
 [ ${#files[@]} -gt 0 ] || exit 0
 check "${files[@]}" && echo "layers: ${#files[@]} files, no include goes upward"
