@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder/state.h"
 #include "ringbuf/ring.h"
-#include "tools/replay/block.h"
+#include "tools/replay/play_block.h"
+#include "tools/replay/spread.h"
 
 #define FEED_ERROR_LEN 1024
 #define FEED_DISKS_MAX 64
@@ -48,7 +48,7 @@ struct feed_disk {
 	_Atomic int64_t worst_read_ns, worst_read_at_ns; /* how long, and when: CLOCK_MONOTONIC */
 	_Atomic int64_t busy_ns;                         /* during which something was being read */
 	_Atomic uint64_t error_count;
-	_Atomic uint64_t histogram[SESSION_HISTOGRAM]; /* of read times, as a recorder's of writes */
+	struct spread read_times;
 };
 
 /* Of the feed's thread. Relaxed atomics. */
@@ -68,7 +68,7 @@ struct feed_stats {
 };
 
 struct feed_config {
-	struct ring *ring; /* label_bytes: sizeof(struct block_label); one queue */
+	struct ring *ring; /* label_bytes: sizeof(struct play_label); one queue */
 	/* something to be told at once: "disk usb1: file x is corrupt ..."; from the feed's thread; NULL is fine */
 	void (*say)(void *context, const char *sentence);
 	void *context;

@@ -27,7 +27,7 @@
 
 #include "drivers/destination.h"
 #include "ringbuf/ring.h"
-#include "tools/replay/block.h"
+#include "tools/replay/play_block.h"
 #include "tools/replay/schedule.h"
 #include "tools/replay/spread.h"
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * block.h - what a block of the ring is when a stream is played: the contract between those who feed and the player
+ * play_block.h - what a block of the ring is when a stream is played: the contract between those who feed and the player
  *
  * A feed (feed.h) is the ring's producer, the player (player.h) its only consumer, on queue 0. Blocks come in the order of
- * the stream, each a run of its own, with a struct block_label for label. The last one is BLOCK_END.
+ * the stream, each a run of its own, with a struct play_label for label. The last one is BLOCK_END.
  *
  * Threads: the label is the feed's until ring_put(), the player's until ring_give_back(), as the ring's memory is.
  */
-#ifndef VSIB_TOOLS_REPLAY_BLOCK_H
-#define VSIB_TOOLS_REPLAY_BLOCK_H
+#ifndef VSIB_TOOLS_REPLAY_PLAY_BLOCK_H
+#define VSIB_TOOLS_REPLAY_PLAY_BLOCK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tools/recording.h"
 
-enum block_kind {
+enum play_kind {
 	BLOCK_BYTES, /* of the stream, ring_bytes() - lead_bytes of them, from lead_bytes on */
 	BLOCK_PACKETS, /* struct block_packet one after the other, from lead_bytes on to ring_bytes() */
 	BLOCK_GAP,     /* gap_bytes of the stream are not there; ring_bytes() means nothing */
 	BLOCK_END,     /* nothing comes any more: result says why */
 };
 
-struct block_label {
-	enum block_kind kind;
+struct play_label {
+	enum play_kind kind;
 	uint32_t lead_bytes; /* in front of the data, so that direct reads can be aligned */
 	uint64_t stream_offset; /* of the first byte, or of the gap's; BLOCK_PACKETS: payload or packet bytes before it */
 	uint64_t gap_bytes;
