@@ -41,6 +41,11 @@
 #define BUFFER_MAX INT32_MAX
 #define SNAP_MIN 64
 #define MAPS_LINE 512
+#define LINE_BYTES 64 /* of the cache */
+/* around the begin of a packet's data: what the kernel and the packet's headers say */
+#define HEAD_BEHIND 96
+#define HEAD_BEFORE 64
+#define STEP_MAX (128 << 10)
 
 struct live {
 	pcap_t *pcap;
@@ -54,7 +59,8 @@ struct live {
 	int64_t wanted_start_utc_ns;
 	int64_t from_utc_ns; /* packets before this moment are not of the stream; 0 = that is over */
 	int64_t started_ns; /* it is over soon behind this, also when the clock is stepped back meanwhile */
-	int64_t came_ns; /* when something came last */
+	int64_t came_ns;         /* when something came last */
+	const u_char *last_data; /* of a packet; only to be subtracted from */
 	bool is_stopped, has_ended;
 	bool is_gone; /* the interface: an error, once all is out that came before */
 };
@@ -281,6 +287,21 @@ static void live_stop(struct source *source)
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
+/*
+ * Packets of one length lie at equal distances in the kernel's ring, and the kernel has filled it on another CPU: the next
+ * one's headers are on their way here while this one is copied. Wherever that is, it is only a hint.
+ */
+static void expect_next(struct live *live, const u_char *data)
+{
+	uintptr_t here = (uintptr_t)data, step = here - (uintptr_t)live->last_data;
+
+	live->last_data = data;
+	if (step == 0 || step > STEP_MAX)
+		return;
+	for (uintptr_t at = here + step - HEAD_BEHIND; at < here + step + HEAD_BEFORE; at += LINE_BYTES)
+		__builtin_prefetch((const void *)at);
+}
+
 static void take_packet(u_char *user, const struct pcap_pkthdr *header, const u_char *data)
 {
 	struct live *live = (struct live *)(void *)user;
@@ -293,6 +314,7 @@ static void take_packet(u_char *user, const struct pcap_pkthdr *header, const u_
 	};
 	struct packet_udp udp;
 
+	expect_next(live, data);
 	if (packet.utc_ns < live->from_utc_ns)
 		return;
 	live->from_utc_ns = 0;

@@ -86,12 +86,13 @@ struct feed {
 	char error[FEED_ERROR_LEN];
 	pthread_t thread;
 	bool is_started;
+	uint32_t end_block; /* kept for BLOCK_END from feed_start() on */
 };
 
 /** feed_create() - for the create functions: a feed without a thread. Return: 0; -ENOMEM. */
 int feed_create(struct feed **out, const struct feed_ops *ops, const struct feed_config *config);
 
-/** feed_start() - Return: 0; -errno. */
+/** feed_start() - the ring has two blocks at least: one is kept for BLOCK_END, and can't be taken. Return: 0; -errno. */
 int feed_start(struct feed *feed);
 
 /** feed_stop() - no more than what is in the ring already, then BLOCK_END. Any thread, idempotent. */
@@ -108,10 +109,23 @@ static inline bool feed_is_stopped(const struct feed *feed)
 	return atomic_load_explicit(&feed->is_stopped, memory_order_relaxed);
 }
 
+/** feed_count() - so many more, in a counter of feed->stats or of a disk. Its one writer. */
+static inline void feed_count(_Atomic uint64_t *counter, uint64_t more)
+{
+	/* relaxed: one writer, and nothing travels with it */
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+			      memory_order_relaxed);
+}
+
 /** feed_take() - a free block, waited for as long as need be. Return: its number; RING_NONE: stopped. */
 uint32_t feed_take(struct feed *feed);
 
-/** feed_put_bytes(), feed_put_packets() - @bytes from @lead_bytes on are there */
+/**
+ * feed_put_bytes() - @bytes of the stream from @lead_bytes on are there
+ * feed_put_packets() - struct block_packet one after the other, @bytes of them, from the block's begin on
+ *
+ * Both count data_bytes; feed_put_gap() counts gap_bytes and gap_count.
+ */
 void feed_put_bytes(struct feed *feed, uint32_t block, uint64_t stream_offset, size_t lead_bytes,
 		    size_t bytes);
 void feed_put_packets(struct feed *feed, uint32_t block, uint64_t stream_offset, size_t bytes);
