@@ -15,6 +15,7 @@
 #include "recorder/version.h"
 #include "recorder/wr_args.h"
 #include "tools/option_rows.h"
+#include "tools/replay/feed_report.h"
 #include "tools/replay/play_report.h"
 #include "tools/replay/playback.h"
 #include "tools/replay/replay_input.h"
@@ -224,8 +225,10 @@ static void report(const struct rd *rd)
 		(double)playback_duration_ns(playback) / 1e9,
 		atomic_load_explicit(&playback->destination->stats.busy_count, memory_order_relaxed));
 	fprintf(stderr, "%s\n", line);
-	if (playback->exit_status != 0)
-		play_report_text(stderr, playback);
+	if (playback->exit_status == 0)
+		return;
+	play_report_text(stderr, playback);
+	feed_report_text(stderr, playback->feed);
 }
 
 static int play(void *context)
@@ -251,6 +254,8 @@ static int play(void *context)
 		else
 			report(rd);
 		json = status ? NULL : playback_json(playback, "vsib-replay/1");
+		if (json)
+			feed_report_json(json, playback->feed);
 		status = status ? status : playback->exit_status;
 	}
 	status = playback_close(playback, json, status);
