@@ -331,7 +331,7 @@ static const char *describe(const struct row *row)
 {
 	switch (row->key) {
 	case KEY_STATION:
-		return ", such as Ef or 0xfffc";
+		return ": two letters or a number, such as Ef or 0xfffc";
 	case KEY_PPM:
 		return ", such as 3.5 or -20, at most 100000";
 	case KEY_REORDER:
