@@ -283,8 +283,8 @@ static void a_raw_feed_is_the_pattern(void **state)
 
 	(void)state;
 	complete(&layout);
-	open_kit(&kit,
-		 &(struct made_feed_config){ .layout = &layout, .frame_count = 1000, .seed = SEED });
+	open_kit(&kit, &(struct made_feed_config){
+			       .layout = &layout, .stream_bytes = 1000001, .seed = SEED });
 	for (;;) {
 		uint32_t block = claim(&kit);
 		size_t bytes = ring_bytes(kit.ring, block);
@@ -299,9 +299,9 @@ static void a_raw_feed_is_the_pattern(void **state)
 		ring_give_back(kit.ring, block);
 	}
 	assert_int_equal(label->result, 0);
-	assert_int_equal(offset, 1000000);
-	assert_int_equal(atomic_load(&kit.feed->stats.planned_bytes), 1000000);
-	assert_int_equal(atomic_load(&kit.feed->stats.data_bytes), 1000000);
+	assert_int_equal(offset, 1000001);
+	assert_int_equal(atomic_load(&kit.feed->stats.planned_bytes), 1000001);
+	assert_int_equal(atomic_load(&kit.feed->stats.data_bytes), 1000001);
 	close_kit(&kit);
 }
 
@@ -348,8 +348,10 @@ static void units_are_frames_with_their_times(void **state)
 
 	(void)state;
 	complete(&layout);
-	open_kit(&kit, &(struct made_feed_config){
-			       .layout = &layout, .frame_count = 333, .seed = SEED, .is_units = true });
+	open_kit(&kit, &(struct made_feed_config){ .layout = &layout,
+						   .stream_bytes = 333 * 8032,
+						   .seed = SEED,
+						   .is_units = true });
 	assert_int_equal(walk_units(&kit, &layout, 8032), 333);
 	close_kit(&kit);
 }
@@ -362,7 +364,7 @@ static void a_frame_may_be_two_units(void **state)
 	(void)state;
 	complete(&layout);
 	open_kit(&kit, &(struct made_feed_config){ .layout = &layout,
-						   .frame_count = 33,
+						   .stream_bytes = 33 * MARK5B_FRAME_BYTES,
 						   .seed = SEED,
 						   .is_units = true,
 						   .unit_bytes = MARK5B_HALF_BYTES });

@@ -231,12 +231,13 @@ void made_layout_put(const struct made_layout *layout, uint64_t frame, uint64_t 
 struct made {
 	struct made_feed_config config;
 	unsigned char *frame; /* one that goes out in several units */
+	uint64_t frame_count; /* UINT64_MAX = without end */
 	uint64_t next;        /* frame to be made */
 };
 
 static uint64_t frames_left(const struct made *made)
 {
-	return made->config.frame_count ? made->config.frame_count - made->next : UINT64_MAX;
+	return made->frame_count - made->next;
 }
 
 /* Return: bytes used. */
@@ -306,6 +307,21 @@ static size_t fill_units(struct made *made, unsigned char *data, size_t room)
 	return used;
 }
 
+/* Of a stream that is cut anywhere: what makes no whole frame any more. */
+static int put_rest(struct feed *feed)
+{
+	const struct made *made = feed->state;
+	uint64_t offset = made->next * made->config.layout->frame_bytes;
+	size_t rest = made->config.stream_bytes % made->config.layout->frame_bytes;
+	uint32_t block = rest ? feed_take(feed) : RING_NONE;
+
+	if (block == RING_NONE)
+		return rest ? -EINTR : 0;
+	sim_fill(ring_data(feed->config.ring, block), rest, offset, made->config.seed);
+	feed_put_bytes(feed, block, offset, 0, rest);
+	return 0;
+}
+
 static int made_run(struct feed *feed)
 {
 	struct made *made = feed->state;
@@ -326,7 +342,7 @@ static int made_run(struct feed *feed)
 				feed, block, offset, 0,
 				fill_bytes(made, ring_data(ring, block), ring_block_bytes(ring)));
 	}
-	return 0;
+	return put_rest(feed);
 }
 
 static void made_free(struct feed *feed)
@@ -336,6 +352,23 @@ static void made_free(struct feed *feed)
 	if (made)
 		free(made->frame);
 	free(made);
+}
+
+static int check_sizes(struct feed *feed)
+{
+	const struct made_feed_config *config = &((struct made *)feed->state)->config;
+	uint32_t frame_bytes = config->layout->frame_bytes;
+
+	if (config->unit_bytes && frame_bytes % config->unit_bytes)
+		return feed_fail(feed, -EINVAL,
+				 "frames are no whole number of units of %" PRIu32 " bytes",
+				 config->unit_bytes);
+	if ((config->is_units || config->layout->format != MADE_RAW) &&
+	    config->stream_bytes % frame_bytes)
+		return feed_fail(feed, -EINVAL, "the stream is no whole number of frames");
+	if (frame_room(config) > ring_block_bytes(feed->config.ring))
+		return feed_fail(feed, -EINVAL, "a block of the ring has no room for a frame");
+	return 0;
 }
 
 int made_feed_create(struct feed **out, const struct feed_config *config,
@@ -352,20 +385,19 @@ int made_feed_create(struct feed **out, const struct feed_config *config,
 	if (!made)
 		return -ENOMEM;
 	made->config = *made_config;
+	made->frame_count = made_config->stream_bytes ?
+				    made_config->stream_bytes / made_config->layout->frame_bytes :
+				    UINT64_MAX;
 	if (made_config->unit_bytes == made_config->layout->frame_bytes)
 		made->config.unit_bytes = 0;
-	if (made->config.unit_bytes && made_config->layout->frame_bytes % made->config.unit_bytes)
-		return feed_fail(*out, -EINVAL,
-				 "frames are no whole number of units of %" PRIu32 " bytes",
-				 made->config.unit_bytes);
-	if (frame_room(&made->config) > ring_block_bytes(config->ring))
-		return feed_fail(*out, -EINVAL, "a block of the ring has no room for a frame");
+	ret = check_sizes(*out);
+	if (ret < 0)
+		return ret;
 	if (made->config.unit_bytes) {
 		made->frame = malloc(made_config->layout->frame_bytes);
 		if (!made->frame)
 			return -ENOMEM;
 	}
-	feed_count(&(*out)->stats.planned_bytes,
-		   made_config->frame_count * made_config->layout->frame_bytes);
+	feed_count(&(*out)->stats.planned_bytes, made_config->stream_bytes);
 	return 0;
 }

@@ -62,13 +62,13 @@ void made_layout_put(const struct made_layout *layout, uint64_t frame, uint64_t 
 
 struct made_feed_config {
 	const struct made_layout *layout; /* complete; lives as long as the feed */
-	uint64_t frame_count;             /* 0 = until it is stopped */
+	uint64_t stream_bytes; /* whole frames, or any number of RAW as a stream; 0 = until it is stopped */
 	uint64_t seed;
 	bool is_units; /* BLOCK_PACKETS */
 	uint32_t unit_bytes; /* with is_units: a part of frame_bytes, so that several make a frame; 0 = whole frames */
 };
 
-/** made_feed_create() - @config->ring has blocks of at least a frame. Return: 0; -EINVAL: it hasn't, or unit_bytes is no part; -ENOMEM. */
+/** made_feed_create() - @config->ring has blocks of at least a frame. Return: 0; -EINVAL: it hasn't, or no whole frames; -ENOMEM. */
 int made_feed_create(struct feed **out, const struct feed_config *config,
 		     const struct made_feed_config *made);
 
