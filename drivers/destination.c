@@ -18,6 +18,7 @@ static const struct destination_ops *const table[] = {
 	&destination_null,
 	&destination_stdout,
 	&destination_file,
+	&destination_udp,
 	NULL,
 };
 
