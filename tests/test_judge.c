@@ -281,9 +281,9 @@ static void a_pass_needs_all_that_was_asked_for(void **state)
 	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_READ_BACK");
 	trial.disks[0].read_back.has_failed = false;
 
-	snprintf(trial.disks[0].environment.fs, sizeof(trial.disks[0].environment.fs), "tmpfs");
+	snprintf(trial.disks[0].environment.memory, sizeof(trial.disks[0].environment.memory), "tmpfs");
 	expect(&trial, VERDICT_INCONCLUSIVE, "CACHED");
-	trial.disks[0].environment.fs[0] = '\0';
+	trial.disks[0].environment.memory[0] = '\0';
 
 	atomic_store(&trial.paced.parts[0].trace->untraced_count, 1000);
 	expect(&trial, VERDICT_MARGINAL, "UNTRACED");

@@ -433,7 +433,7 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 		 chart_axis_known(a, CHART_BYTES, (double)e->size_bytes),
 		 chart_axis_known(b, CHART_BYTES, (double)e->free_bytes));
 	write_row(out, "size", text);
-	snprintf(text, sizeof(text), "%s %.400s", e->fs, e->mount_options);
+	snprintf(text, sizeof(text), "%s %.400s", trial_fs_text(disk), e->mount_options);
 	write_row(out, "file system", text);
 	snprintf(text, sizeof(text), "%s, %s%s%s", e->transport,
 		 e->is_rotational < 0 ? "rotating or not: not known" :

@@ -152,6 +152,7 @@ static json_t *environment_of(const struct trial_environment *environment)
 	    environment->is_rotational < 0 ? json_null() : json_boolean(environment->is_rotational));
 	set(o, "size_bytes", report_object_number(environment->size_bytes));
 	set(o, "fs", text(environment->fs));
+	set(o, "memory", environment->memory[0] ? text(environment->memory) : json_null());
 	set(o, "mount_point", text(environment->mount_point));
 	set(o, "mount_options", text(environment->mount_options));
 	set(o, "scheduler", text(environment->scheduler));

@@ -251,8 +251,8 @@ static void text_disk(FILE *out, const struct figures *of, unsigned number)
 
 	markup_plain(out, disk->target.path);
 	fputc('\n', out);
-	say(out, "disk", "%s %s, serial %s, %s on %s", e->model[0] ? e->model : "model not known",
-	    e->disk_name, e->serial[0] ? e->serial : "not known", e->fs,
+	say(out, "disk", "%s %s, serial %s, %s, by %s", e->model[0] ? e->model : "model not known",
+	    e->disk_name, e->serial[0] ? e->serial : "not known", trial_fs_text(disk),
 	    e->transport[0] ? e->transport : "a way that is not known");
 	if (e->link_bps >= 0)
 		say(out, "link", "%s by %s, of %s possible",
