@@ -397,7 +397,8 @@ static void a_loop_device_is_memory_when_its_file_is(void **state)
 	static const char file[] = "sys/devices/virtual/block/loop0/loop/backing_file";
 
 	(void)state;
-	assert_string_equal(look("/media/loop", "/dev/loop0", makedev(7, 0), makedev(7, 0))->memory, "");
+	assert_string_equal(look("/media/loop", "/dev/loop0", makedev(7, 0), makedev(7, 0))->memory,
+			    "");
 	write_attribute(file, "/media/memory/image\n");
 	assert_string_equal(look("/media/loop", "/dev/loop0", makedev(7, 0), makedev(7, 0))->memory,
 			    "loop0, a file on tmpfs");

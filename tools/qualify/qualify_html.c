@@ -229,10 +229,11 @@ static void write_rates(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "<tr%s><td class=\"n\">%.0f</td><td><span class=\"%s\">%s</span>%s</td>",
+		fprintf(out, "<tr%s><td class=\"n\">%.0f</td><td><span class=\"%s\">%s</span>%s%s</td>",
 			row->is_measured ? " class=\"measured\"" : "", (double)row->rate_bps / 1e6,
 			verdict_class(row->result), verdict_name(row->result),
-			row->is_measured ? " <small>measured</small>" : "");
+			row->is_measured ? " <small>measured</small>" : "",
+			row->has_room ? "" : " <small>no room</small>");
 		write_cell(out, isfinite(row->ring_bytes) ? " class=\"n\"" : " class=\"n loose\"",
 			   isfinite(row->ring_bytes) ?
 				   chart_axis_known(value, CHART_BYTES, row->ring_bytes) :
