@@ -26,8 +26,10 @@ int feed_create(struct feed **out, const struct feed_ops *ops, const struct feed
 
 /* ---- its thread ---- */
 
-static void put(struct feed *feed, uint32_t block, const struct play_label *label, size_t used_bytes)
+static void put(struct feed *feed, uint32_t block, struct play_label *label, size_t used_bytes)
 {
+	label->is_anew = feed->is_anew;
+	feed->is_anew = false;
 	memcpy(ring_label(feed->config.ring, block), label, sizeof(*label));
 	ring_put(feed->config.ring, QUEUE, block, used_bytes, true);
 }

@@ -94,6 +94,7 @@ struct feed {
 	char error[FEED_ERROR_LEN];
 	pthread_t thread;
 	bool is_started;
+	bool is_anew; /* its thread: set where a loop begins again; the next block tells the player */
 	uint32_t end_block; /* kept for BLOCK_END from feed_start() on */
 };
 

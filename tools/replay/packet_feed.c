@@ -283,6 +283,8 @@ static int run(struct feed *feed)
 	     ret == 0 && (own->config.loop_count == 0 || loop < own->config.loop_count); loop++) {
 		uint64_t before = own->offset;
 
+		hand_over(feed, own);
+		feed->is_anew = loop > 0;
 		own->position = 0;
 		own->first_utc_ns = 0;
 		ret = read_all(feed, own);

@@ -10,6 +10,7 @@
 #ifndef VSIB_TOOLS_REPLAY_PLAY_BLOCK_H
 #define VSIB_TOOLS_REPLAY_PLAY_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ enum play_kind {
 
 struct play_label {
 	enum play_kind kind;
+	bool is_anew;        /* the stream begins again here (--loop) */
 	uint32_t lead_bytes; /* in front of the data, so that direct reads can be aligned */
 	uint64_t stream_offset; /* of the first byte, or of the gap's; BLOCK_PACKETS: payload or packet bytes before it */
 	uint64_t gap_bytes;

@@ -365,6 +365,8 @@ int playback_run(struct playback *playback)
 	playback->is_held = !atomic_load_explicit(&playback->player->is_ended, memory_order_acquire);
 	if (!end_feed(playback))
 		playback->is_held = true;
+	if (!playback->is_held)
+		player_drain(playback->player);
 	play_progress_end(&progress);
 	status = find_refusal(playback);
 	if (!status)
