@@ -28,7 +28,7 @@
 
 #define MS INT64_C(1000000)
 #define WAIT_MIN_NS (1 * MS)
-#define WAIT_MAX_NS (20 * MS) /* and no longer, so that an interruption is seen soon */
+#define WAIT_MAX_NS (20 * MS) /* so that an interruption is seen soon */
 
 struct to_vsib {
 	struct vsi_board board;
@@ -176,6 +176,17 @@ static void watch_ring(struct destination *destination, struct to_vsib *vsib)
 		atomic_store_explicit(least, fill, memory_order_relaxed);
 }
 
+/* One turn of a wait of @ns: not past the deadline, and short enough to see the ring going round. */
+static void wait_a_turn(const struct to_vsib *vsib, int64_t ns, int64_t deadline_ns)
+{
+	const struct vsi_board *board = &vsib->board;
+
+	ns = smaller(ns, WAIT_MAX_NS);
+	if (board->clocked_bps)
+		ns = smaller(ns, vsi_board_time_of(board, board->ring_bytes / 4));
+	board->ops->wait(board->handle, smaller(ns, deadline_ns - vsi_board_now(board)));
+}
+
 /* ---- playing --------------------------------------------------------------------------------- */
 
 static int start(struct to_vsib *vsib, int64_t deadline_ns)
@@ -203,8 +214,7 @@ static void wait_for_room(const struct to_vsib *vsib, size_t bytes, int64_t dead
 		ns = WAIT_MIN_NS;
 	if (now < vsib->first_ns)
 		ns = vsib->first_ns - now;
-	ns = smaller(ns, WAIT_MAX_NS);
-	board->ops->wait(board->handle, smaller(ns, deadline_ns - now));
+	wait_a_turn(vsib, ns, deadline_ns);
 }
 
 static ssize_t vsib_write(struct destination *destination, const void *data, size_t bytes,
@@ -284,10 +294,8 @@ static int fail_drain(struct destination *destination, const struct to_vsib *vsi
 
 static int drain(struct destination *destination, struct to_vsib *vsib, int64_t deadline_ns)
 {
-	const struct vsi_board *board = &vsib->board;
-
 	for (;;) {
-		int64_t left, now;
+		int64_t left;
 
 		look_at_ring(destination, vsib);
 		left = time_left(vsib);
@@ -295,13 +303,11 @@ static int drain(struct destination *destination, struct to_vsib *vsib, int64_t 
 			return 0;
 		if (destination_is_interrupted(destination))
 			return fail_drain(destination, vsib, EINTR, "interrupted");
-		now = vsi_board_now(board);
-		if (now >= deadline_ns)
+		if (vsi_board_now(&vsib->board) >= deadline_ns)
 			return fail_drain(
 				destination, vsib, ETIMEDOUT,
-				"the board doesn't go on sending (are 1PPS and VSI clock there?)");
-		left = smaller(left, WAIT_MAX_NS);
-		board->ops->wait(board->handle, smaller(left, deadline_ns - now));
+				"its ring was not sent out in time (are 1PPS and VSI clock there?)");
+		wait_a_turn(vsib, left, deadline_ns);
 	}
 }
 

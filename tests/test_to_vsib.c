@@ -546,6 +546,16 @@ static void a_clock_that_stops_ends_the_wait_for_the_end(void **state)
 	destination_close(destination);
 }
 
+static void a_small_ring_whose_clock_stops_is_not_taken_for_empty(void **state)
+{
+	struct destination *destination = open_vsib("ring=500k:stop=10ms", FAST);
+
+	(void)state;
+	play_to(destination, 1000000);
+	assert_int_equal(destination_finish(destination, in_ms(3000)), -ETIMEDOUT);
+	destination_close(destination);
+}
+
 static void a_dma_that_never_ends_is_told(void **state)
 {
 	struct destination *destination = open_vsib("done=0", FAST);
@@ -817,6 +827,7 @@ int main(void)
 		BOARD_TEST(an_error_of_the_board_is_told),
 		BOARD_TEST(the_ring_is_sent_out_before_the_board_stops),
 		BOARD_TEST(a_clock_that_stops_ends_the_wait_for_the_end),
+		BOARD_TEST(a_small_ring_whose_clock_stops_is_not_taken_for_empty),
 		BOARD_TEST(a_dma_that_never_ends_is_told),
 		BOARD_TEST(an_interruption_ends_every_wait),
 		BOARD_TEST(an_interruption_ends_the_sending_of_the_rest),
