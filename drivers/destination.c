@@ -15,10 +15,7 @@
 #include "drivers/device_name.h"
 
 static const struct destination_ops *const table[] = {
-	&destination_null,
-	&destination_stdout,
-	&destination_file,
-	NULL,
+	&destination_null, &destination_stdout, &destination_file, &destination_dev, NULL,
 };
 
 const struct destination_ops *const *destination_table(void)
