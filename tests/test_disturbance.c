@@ -118,6 +118,22 @@ static void what_is_reordered_is_overtaken(void **state)
 	disturbance_free(d);
 }
 
+/* Who never saw the first or the last one would not miss it. */
+static void the_first_and_the_last_one_are_spared(void **state)
+{
+	struct disturbance *d = make(&(struct disturbance_config){ .loss = 1, .unit_count = 10 });
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		struct disturbance_fate fate;
+
+		disturbance_next(d, i, SCHEDULE_NOW, 1, &fate);
+		assert_int_equal(fate.copies, i == 0 || i == 9);
+	}
+	assert_int_equal(get(&disturbance_stats(d)->lost_count), 8);
+	disturbance_free(d);
+}
+
 static void jitter_delays_and_never_swaps(void **state)
 {
 	struct disturbance *d = make(&(struct disturbance_config){ .jitter_ns = 5 * MS });
@@ -186,6 +202,7 @@ int main(void)
 		cmocka_unit_test(shares_are_kept_and_counted),
 		cmocka_unit_test(the_seed_decides),
 		cmocka_unit_test(what_is_reordered_is_overtaken),
+		cmocka_unit_test(the_first_and_the_last_one_are_spared),
 		cmocka_unit_test(jitter_delays_and_never_swaps),
 		cmocka_unit_test(a_stall_holds_what_is_due_in_it),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
