@@ -318,7 +318,7 @@ static bool has_loss(const struct playback *p)
 {
 	const struct player_stats *stats = &p->player->stats;
 
-	return get(&stats->gap_count) || get(&stats->underrun_count) || get(&stats->rest_bytes) ||
+	return get(&p->feed->stats.gap_count) || get(&stats->underrun_count) || get(&stats->rest_bytes) ||
 	       p->player->feed_result == -EBADMSG;
 }
 
