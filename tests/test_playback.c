@@ -71,7 +71,6 @@ bool player_wait(struct player *player, int64_t deadline_ns)
 	player->result = script.waits && script.result == 0 ? -EINTR : script.result;
 	player->feed_result = script.feed_result;
 	set(&player->stats.sent_bytes, script.sent_bytes);
-	set(&player->stats.gap_count, script.gap_count);
 	set(&player->stats.underrun_count, script.underrun_count);
 	set(&player->stats.rest_bytes, script.rest_bytes);
 	set(&player->stats.unsent_bytes, script.unsent_bytes);
@@ -101,6 +100,7 @@ static int feed_some(struct feed *feed)
 {
 	uint32_t block = feed_take(feed);
 
+	feed_count(&feed->stats.gap_count, script.gap_count);
 	if (script.sent_bytes && block != RING_NONE)
 		feed_put_bytes(feed, block, 0, 0, 1);
 	return script.feed_result;
