@@ -134,3 +134,16 @@ const struct board_ops board_kernel = {
 	.realtime_ns = kernel_realtime_ns,
 	.close = kernel_close,
 };
+
+bool board_is_one(int fd)
+{
+	unsigned long result = 0;
+	void *board;
+	bool is_board;
+
+	if (board_kernel.adopt(fd, &board) < 0)
+		return false;
+	is_board = board_kernel.control(board, BOARD_GET_STATUS, 0, &result) == 0;
+	board_kernel.close(board);
+	return is_board;
+}

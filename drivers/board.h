@@ -9,6 +9,7 @@
 #ifndef VSIB_DRIVERS_BOARD_H
 #define VSIB_DRIVERS_BOARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -45,6 +46,9 @@ struct board_ops {
 
 extern const struct board_ops board_kernel; /* the real one: open(2), read(2), ioctl(2), clock_nanosleep(2) */
 extern const struct board_ops board_fake; /* the stand-in; its path is a list of settings, see board_fake.c */
+
+/** board_is_one() - is this descriptor a VSIB board's? Asked by a request that changes nothing. */
+bool board_is_one(int fd);
 
 /** board_mode_bits() - bits a VSI clock for a mode 0..13; 0 when unknown (test and VLBA modes) */
 unsigned board_mode_bits(unsigned mode);

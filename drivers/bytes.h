@@ -32,6 +32,12 @@ static inline uint64_t bytes_le64(const void *from)
 	return le64toh(value);
 }
 
+static inline void bytes_put_le32(void *to, uint32_t value)
+{
+	value = htole32(value);
+	memcpy(to, &value, sizeof(value));
+}
+
 static inline uint16_t bytes_be16(const void *from)
 {
 	uint16_t value;

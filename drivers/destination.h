@@ -29,11 +29,12 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "drivers/device_name.h"
 #include "drivers/psn.h"
 
-#define DESTINATION_ERROR_LEN 512
-#define DESTINATION_DETAIL_LEN 256 /* longest "key=value" */
-#define DESTINATION_BATCH 64       /* units given to destination_send() at once, at most */
+#define DESTINATION_ERROR_LEN DEVICE_SENTENCES_LEN
+#define DESTINATION_DETAIL_LEN DEVICE_NAME_DETAIL_LEN
+#define DESTINATION_BATCH 64 /* units given to destination_send() at once, at most */
 
 struct destination;
 
@@ -62,7 +63,10 @@ struct destination_config {
 	int64_t start_utc_ns; /* the first sample is wanted out at this moment; 0 = at once (vsib: next full second) */
 };
 
-/* Any thread reads, the player's thread writes (relaxed). */
+/*
+ * Any thread reads, the player's thread writes (relaxed). The first two are counted by destination_write() and
+ * destination_send(), the others by the drivers.
+ */
 struct destination_stats {
 	_Atomic uint64_t sent_bytes;    /* of the stream: without numbers and headers */
 	_Atomic uint64_t sent_count;    /* units, or writes */
@@ -98,7 +102,7 @@ struct destination {
 	char *path;    /* the part between prefix and details, ",," undone; never NULL */
 	char *details; /* the rest, "key=value,key=value"; never NULL */
 	char error[DESTINATION_ERROR_LEN]; /* the last error as a sentence */
-	char note[DESTINATION_ERROR_LEN]; /* what the user should know; '\n' between two; "" = nothing */
+	char note[DESTINATION_ERROR_LEN]; /* what the user should know from the last call; '\n' between two; "" = nothing */
 	struct destination_stats stats;
 	enum destination_takes takes; /* set by open */
 	enum psn_kind psn;            /* set by open: the number that datagrams get; PSN_NONE */
@@ -176,6 +180,9 @@ struct destination_detail {
 /** destination_next_detail() - as source_next_detail() */
 bool destination_next_detail(const struct destination *destination, const char **cursor, char *buf,
 			     size_t buf_len, struct destination_detail *detail);
+
+/** destination_voice() - where its sentences go, for what destinations share with sources: device_detail_bytes() and its like */
+struct device_voice destination_voice(struct destination *destination);
 
 /** destination_fail() - keep the sentence, the destination's name in front. Return: -@error. */
 int destination_fail(struct destination *destination, int error, const char *format, ...)

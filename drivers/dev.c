@@ -21,11 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "drivers/device_kind.h"
 #include "drivers/fake.h"
 #include "drivers/pace.h"
 #include "drivers/source.h"
@@ -43,56 +43,21 @@ struct dev {
 	bool has_data; /* the first byte has come */
 };
 
-/*
- * poll() calls a device without poll support always ready, which would look like a device with
- * data; epoll refuses it.
- */
-static bool can_poll(int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	bool is_refused;
-
-	if (epoll < 0)
-		return true;
-	is_refused = epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) && errno == EPERM;
-	close(epoll);
-	return !is_refused;
-}
-
-/* Judged before it is opened: opening may wait, rewind or reset. */
-static int check_kind(struct source *source, const struct stat *status)
-{
-	const char *path = source->path;
-
-	if (S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode))
-		return 0;
-	if (S_ISREG(status->st_mode))
-		return source_fail(source, EINVAL, "%s is a regular file; use file:%s", path, path);
-	if (S_ISBLK(status->st_mode))
-		return source_fail(source, EINVAL,
-				   "%s is a block device; use file: for a file on it", path);
-	if (S_ISDIR(status->st_mode))
-		return source_fail(source, EISDIR, "%s is a directory; use file: for a file in it",
-				   path);
-	return source_fail(source, EINVAL,
-			   "%s is no character device or FIFO; use file: for a file", path);
-}
-
 static int open_node(struct source *source, struct dev *dev)
 {
+	struct device_voice voice = source_voice(source);
 	struct stat status;
 	int ret;
 
 	if (stat(source->path, &status))
 		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	ret = check_kind(source, &status);
+	ret = device_kind_check_node(&voice, source->path, &status);
 	if (ret)
 		return ret;
 	dev->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (dev->fd < 0 || fstat(dev->fd, &status))
 		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	ret = check_kind(source, &status);
+	ret = device_kind_check_node(&voice, source->path, &status);
 	if (ret)
 		return ret;
 	dev->is_fifo = S_ISFIFO(status.st_mode);
@@ -117,7 +82,7 @@ static int plain_open(struct source *source, const struct source_config *config)
 	source->rate_bps = config->rate_bps;
 	/* a device with a rate of its own goes on whether we read or not */
 	source->can_wait = dev->is_fifo || !config->rate_bps;
-	dev->has_poll = dev->is_fifo || can_poll(dev->fd);
+	dev->has_poll = dev->is_fifo || device_kind_can_poll(dev->fd);
 	if (dev->is_fifo) {
 		/* room for the writer while we are busy; refused where the user's quota is spent */
 		fcntl(dev->fd, F_SETPIPE_SZ, PIPE_BYTES);
@@ -306,6 +271,7 @@ static const struct type *guess_type(struct source *source)
 /* A type of its own stands on a character device; the stand-ins' paths are no files. */
 static int check_node(struct source *source, const struct type *type)
 {
+	struct device_voice voice = source_voice(source);
 	struct stat status;
 	int ret;
 
@@ -313,7 +279,7 @@ static int check_node(struct source *source, const struct type *type)
 		return 0;
 	if (stat(source->path, &status))
 		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	ret = check_kind(source, &status);
+	ret = device_kind_check_node(&voice, source->path, &status);
 	if (!ret && !S_ISCHR(status.st_mode))
 		ret = source_fail(source, EINVAL, "%s is a FIFO, and type=%s is for a device",
 				  source->path, type->name);

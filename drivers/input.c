@@ -7,34 +7,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/device_kind.h"
+
 /*
  * Room for the writer of a pipe while we are busy; refused silently where the user's quota is
  * spent.
  */
 #define PIPE_BYTES (1 << 20)
 
-/* Judged before it is opened: opening a FIFO waits, and opening a board resets it. */
-static int check_regular(struct source *source, const struct stat *status, const char *instead)
-{
-	if (S_ISREG(status->st_mode))
-		return 0;
-	if (S_ISDIR(status->st_mode))
-		return source_fail(source, EISDIR, "%s is a directory; a file is expected",
-				   source->path);
-	if (S_ISCHR(status->st_mode) || S_ISFIFO(status->st_mode))
-		return source_fail(source, EINVAL, "%s is a device or FIFO; %s%s", source->path,
-				   instead, source->path);
-	return source_fail(source, EINVAL, "%s is not a regular file", source->path);
-}
-
 int input_open_file(struct source *source, const char *instead, int *fd)
 {
+	struct device_voice voice = source_voice(source);
 	struct stat status;
 	int ret;
 
 	if (stat(source->path, &status))
 		return source_fail(source, errno, "cannot open: %s", strerror(errno));
-	ret = check_regular(source, &status, instead);
+	ret = device_kind_check_file(&voice, source->path, &status, instead);
 	if (ret)
 		return ret;
 	*fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -42,7 +31,7 @@ int input_open_file(struct source *source, const char *instead, int *fd)
 		return source_fail(source, errno, "cannot open: %s", strerror(errno));
 	/* only a hint; a file system that doesn't know it reads on all the same */
 	posix_fadvise(*fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	return check_regular(source, &status, instead);
+	return device_kind_check_file(&voice, source->path, &status, instead);
 }
 
 bool input_is_pipe(const struct source *source)

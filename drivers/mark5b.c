@@ -2,6 +2,7 @@
 #include "drivers/mark5b.h"
 
 #include "drivers/bytes.h"
+#include "drivers/units.h"
 
 #define SYNC_WORD UINT32_C(0xabaddeed)
 #define POLYNOMIAL UINT32_C(0x8005)
@@ -59,6 +60,32 @@ bool vlba_time_read(uint64_t digits, struct vlba_time *time)
 	return is_decimal && second <= SECONDS_A_DAY; /* 86400: a leap second */
 }
 
+static uint64_t make_digits(uint32_t value, int from, int count)
+{
+	uint64_t digits = 0;
+
+	for (int i = 0; i < count; i++, value /= 10)
+		digits |= (uint64_t)(value % 10) << (from + i * 4);
+	return digits;
+}
+
+uint64_t vlba_time_digits(const struct vlba_time *time)
+{
+	return make_digits(time->day, 36, 3) | make_digits(time->second, 16, 5) |
+	       make_digits(time->fraction, 0, 4);
+}
+
+void vlba_time_of(int64_t utc_ns, struct vlba_time *time)
+{
+	int64_t seconds = utc_ns / UNITS_NS_PER_S;
+
+	*time = (struct vlba_time){
+		.day = (uint16_t)((seconds / SECONDS_A_DAY + MJD_OF_1970) % DAYS_AROUND),
+		.second = (uint32_t)(seconds % SECONDS_A_DAY),
+		.fraction = (uint16_t)(utc_ns % UNITS_NS_PER_S / FRACTION_NS),
+	};
+}
+
 bool mark5b_is_sync(const void *data)
 {
 	return bytes_le32(data) == SYNC_WORD;
@@ -78,6 +105,23 @@ bool mark5b_read(const void *data, struct mark5b_header *header)
 		.is_crc_right = mark5b_crc16(digits, 48) == (word3 & 0xffff),
 	};
 	return vlba_time_read(digits, &header->time) && mark5b_is_sync(data);
+}
+
+bool mark5b_put_header(void *data, const struct mark5b_header *header)
+{
+	uint64_t digits = vlba_time_digits(&header->time);
+	unsigned char *bytes = data;
+	uint32_t crc = header->has_crc ? mark5b_crc16(digits, 48) : 0;
+
+	if (header->frame > 0x7fff || header->time.day >= DAYS_AROUND ||
+	    header->time.second > SECONDS_A_DAY || header->time.fraction > 9999)
+		return false;
+	bytes_put_le32(bytes, SYNC_WORD);
+	bytes_put_le32(bytes + 4, (uint32_t)header->user << 16 | (uint32_t)header->is_test << 15 |
+					  header->frame);
+	bytes_put_le32(bytes + 8, (uint32_t)(digits >> 16));
+	bytes_put_le32(bytes + 12, (uint32_t)(digits & 0xffff) << 16 | crc);
+	return true;
 }
 
 bool mark5b_is_fill(const void *data)

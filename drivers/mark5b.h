@@ -43,6 +43,15 @@ struct mark5b_header {
  */
 bool mark5b_read(const void *data, struct mark5b_header *header);
 
+/**
+ * mark5b_put_header() - the header that mark5b_read() reads so
+ * @data:   MARK5B_HEADER_BYTES
+ * @header: with has_crc the CRC is put, and it is right; is_crc_right is not looked at
+ *
+ * Return: false, and nothing was put: a field has no room for its value.
+ */
+bool mark5b_put_header(void *data, const struct mark5b_header *header);
+
 /** mark5b_is_sync() - do four bytes begin a frame? */
 bool mark5b_is_sync(const void *data);
 
@@ -57,6 +66,12 @@ uint16_t mark5b_crc16(uint64_t bits, int count);
 
 /** vlba_time_read() - 12 decimal digits in the lowest 48 bits. Return: false: they are not, or no time of day. */
 bool vlba_time_read(uint64_t digits, struct vlba_time *time);
+
+/** vlba_time_digits() - vlba_time_read() turned round; the fields are in their ranges */
+uint64_t vlba_time_digits(const struct vlba_time *time);
+
+/** vlba_time_of() - the code of a moment, from 1970 on; what is less than 0.1 ms is cut off */
+void vlba_time_of(int64_t utc_ns, struct vlba_time *time);
 
 /**
  * vlba_fraction_ns() - what was cut off is put back

@@ -169,10 +169,10 @@ bool pace_wait_utc(int64_t utc_ns, const _Atomic bool *is_interrupted)
 	}
 }
 
-int pace_poll(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted)
+static int poll_for(int fd, short events, int64_t deadline_ns, const _Atomic bool *is_interrupted)
 {
 	for (;;) {
-		struct pollfd descriptor = { .fd = fd, .events = POLLIN };
+		struct pollfd descriptor = { .fd = fd, .events = events };
 		int64_t left = smaller(deadline_ns - units_monotonic_ns(), PACE_SLICE_NS);
 		struct timespec timeout = { 0, left > 0 && !is_set(is_interrupted) ? left : 0 };
 		int count = ppoll(&descriptor, 1, &timeout, NULL);
@@ -184,4 +184,14 @@ int pace_poll(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted)
 		if (!timeout.tv_nsec)
 			return 0;
 	}
+}
+
+int pace_poll(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted)
+{
+	return poll_for(fd, POLLIN, deadline_ns, is_interrupted);
+}
+
+int pace_poll_room(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted)
+{
+	return poll_for(fd, POLLOUT, deadline_ns, is_interrupted);
 }

@@ -6,8 +6,9 @@
  *   pace_sleep_until(), pace_wait_utc(), pace_poll()  a moment, a descriptor
  *
  * The schedule counts from its start and not from the last turn, so that it never drifts. Every
- * wait ends within PACE_SLICE_NS after source_interrupt() and never lasts past its deadline.
- * Threads: the reader's alone; @is_interrupted may be set by any.
+ * wait ends within PACE_SLICE_NS after source_interrupt() or destination_interrupt() and never lasts past its
+ * deadline.
+ * Threads: the reader's or the player's alone; @is_interrupted may be set by any.
  */
 #ifndef VSIB_DRIVERS_PACE_H
 #define VSIB_DRIVERS_PACE_H
@@ -89,9 +90,10 @@ bool pace_sleep_until(int64_t when_ns, const _Atomic bool *is_interrupted);
 bool pace_wait_utc(int64_t utc_ns, const _Atomic bool *is_interrupted);
 
 /**
- * pace_poll() - waits until @fd can be read, has an error or has been hung up
+ * pace_poll(), pace_poll_room() - waits until @fd can be read, or written to; has an error or has been hung up
  * Return: the poll events; 0 = nothing until the deadline, or interrupted; -errno.
  */
 int pace_poll(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted);
+int pace_poll_room(int fd, int64_t deadline_ns, const _Atomic bool *is_interrupted);
 
 #endif

@@ -186,3 +186,18 @@ enum psn_kind psn_detect(const void *earlier, const void *later, size_t len)
 		return nearer(PSN_LE32, PSN_BE32, a, b);
 	return PSN_NONE;
 }
+
+bool psn_can_put(enum psn_kind kind)
+{
+	return kind == PSN_NONE || psn_prefix_bytes(kind) > 0;
+}
+
+void psn_put(enum psn_kind kind, uint64_t number, void *prefix)
+{
+	size_t bytes = psn_prefix_bytes(kind);
+	bool is_big = kind == PSN_BE64 || kind == PSN_BE32;
+	unsigned char *to = prefix;
+
+	for (size_t i = 0; i < bytes; i++)
+		to[is_big ? bytes - 1 - i : i] = (unsigned char)(number >> (8 * i));
+}

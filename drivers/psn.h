@@ -58,6 +58,14 @@ size_t psn_prefix_bytes(enum psn_kind kind);
  */
 bool psn_read(enum psn_kind kind, const void *prefix, const void *payload, size_t len, struct psn *psn);
 
+#define PSN_PUT_NAMES "none, le64, be64, le32 or be32"
+
+/** psn_can_put() - is it a number that stands in front of the payload, or none? */
+bool psn_can_put(enum psn_kind kind);
+
+/** psn_put() - @prefix: psn_prefix_bytes() of them; of 32 bits the lower half of the number. @kind: as psn_can_put() says */
+void psn_put(enum psn_kind kind, uint64_t number, void *prefix);
+
 /**
  * psn_take_half() - the number is one of 32 bits that stands in the upper half of 64
  *

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/units.h"
+#include "drivers/device_name.h"
 
 static const struct source_ops *const table[] = {
 	&source_sim, &source_file, &source_stdin,       &source_dev,      &source_vsib,
@@ -26,140 +26,54 @@ const struct source_ops *const *source_table(void)
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-static void write_sentence(char *out, size_t size, const char *name, const char *format,
-			   va_list arguments)
+struct device_voice source_voice(struct source *source)
 {
-	size_t used = (size_t)snprintf(out, size, "%.200s: ", name);
-
-	if (used < size)
-		vsnprintf(out + used, size - used, format, arguments);
+	return (struct device_voice){ source->name, source->error, source->note };
 }
 
 int source_fail(struct source *source, int error, const char *format, ...)
 {
+	struct device_voice voice = source_voice(source);
 	va_list arguments;
 
 	va_start(arguments, format);
-	write_sentence(source->error, sizeof(source->error), source->name, format, arguments);
+	device_fail_list(&voice, error, format, arguments);
 	va_end(arguments);
 	return -error;
 }
 
 void source_note(struct source *source, const char *format, ...)
 {
-	size_t used = strlen(source->note);
+	struct device_voice voice = source_voice(source);
 	va_list arguments;
 
-	if (used && used < sizeof(source->note) - 1)
-		source->note[used++] = '\n';
 	va_start(arguments, format);
-	write_sentence(source->note + used, sizeof(source->note) - used, source->name, format,
-		       arguments);
+	device_note_list(&voice, format, arguments);
 	va_end(arguments);
 }
 
 /* ---- names and details ----------------------------------------------------------------------- */
 
-/*
- * Copies @from up to the next single comma and writes ',' for ",,". At most @size - 1 characters
- * are kept. Returns where the comma or the end is; *@length tells how long the whole would be.
- */
-static const char *copy_item(const char *from, char *to, size_t size, size_t *length)
-{
-	*length = 0;
-	for (; *from; from++) {
-		if (*from == ',' && *++from != ',')
-			return from - 1;
-		if (++*length < size)
-			*to++ = *from;
-	}
-	return from;
-}
-
 bool source_next_detail(const struct source *source, const char **cursor, char *buf, size_t buf_len,
 			struct source_detail *detail)
 {
-	size_t length = 0;
-	char *equals;
-
-	if (!*cursor)
-		*cursor = source->details;
-	while (**cursor && !length) {
-		memset(buf, 0, buf_len);
-		*cursor = copy_item(*cursor, buf, buf_len, &length);
-		if (**cursor)
-			++*cursor;
-	}
-	if (!length)
-		return false;
-	equals = strchr(buf, '=');
-	if (equals)
-		*equals = '\0';
-	detail->key = buf;
-	detail->value = equals ? equals + 1 : "";
-	return true;
+	return device_name_next(source->details, cursor, buf, buf_len, &detail->key, &detail->value);
 }
 
-static bool is_in_list(const char *list, const char *word)
+/* "path,key=value" -> path and details that the driver knows. */
+static int take_name(struct source *source)
 {
-	size_t len = strlen(word);
+	const struct source_ops *ops = source->ops;
+	struct device_voice voice = source_voice(source);
+	int ret = device_name_split(source->name + strlen(ops->prefix), ops->takes_path,
+				    &source->path, &source->details);
 
-	while (list && *list) {
-		size_t item_len = strcspn(list, " ");
-
-		if (item_len == len && !strncmp(list, word, len))
-			return true;
-		list += item_len + strspn(list + item_len, " ");
-	}
-	return false;
-}
-
-static int check_keys(struct source *source)
-{
-	const char *keys = source->ops->keys;
-	char buf[SOURCE_DETAIL_LEN];
-	struct source_detail detail;
-	const char *cursor = NULL;
-
-	while (source_next_detail(source, &cursor, buf, sizeof(buf), &detail)) {
-		/* the key was cut off at '=', so the value's length counts apart */
-		if (strlen(detail.key) + strlen(detail.value) + 2 >= sizeof(buf))
-			return source_fail(source, EINVAL, "the detail %.40s is too long", detail.key);
-		if (!is_in_list(keys, detail.key))
-			return source_fail(source, EINVAL, "unknown detail \"%s\"; %s knows %s%s",
-					   detail.key, source->ops->prefix, keys ? "" : "none",
-					   keys ? keys : "");
-	}
-	return 0;
-}
-
-/* "path,key=value" -> path and details. */
-static int split_name(struct source *source, const char *rest)
-{
-	size_t size = strlen(rest) + 1, length;
-
-	source->path = calloc(1, size);
-	source->details = calloc(1, size);
-	if (!source->path || !source->details)
-		return source_fail(source, ENOMEM, "out of memory");
-	if (source->ops->takes_path) {
-		rest = copy_item(rest, source->path, size, &length);
-		if (!length)
-			return source_fail(source, EINVAL, "what to record from is missing behind %s",
-					   source->ops->prefix);
-	}
-	strcpy(source->details, *rest == ',' ? rest + 1 : rest);
-	return 0;
-}
-
-/* "sim:..." begins with its prefix; "-" stands alone or before a comma. */
-static bool has_prefix(const char *name, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	if (strncmp(name, prefix, len))
-		return false;
-	return (len && prefix[len - 1] == ':') || name[len] == '\0' || name[len] == ',';
+	if (ret == -ENOENT)
+		return source_fail(source, EINVAL, "what to record from is missing behind %s",
+				   ops->prefix);
+	if (ret)
+		return source_fail(source, -ret, "out of memory");
+	return device_name_check_keys(&voice, source->details, ops->prefix, ops->keys);
 }
 
 static int refuse_unknown(struct source *source)
@@ -201,10 +115,8 @@ static int open_driver(struct source *source, const struct source_config *config
 
 	if (!config)
 		config = &nothing_asked;
-	ret = split_name(source, source->name + strlen(ops->prefix));
-	if (!ret)
-		ret = check_keys(source);
-	if (!ret && config->is_as_recorded && !is_in_list(ops->keys, "as-recorded"))
+	ret = take_name(source);
+	if (!ret && config->is_as_recorded && !device_name_lists(ops->keys, "as-recorded"))
 		ret = source_fail(source, EINVAL,
 				  "has no time stamps to go by: as-recorded is for pcapfile:");
 	if (!ret && ops->open)
@@ -220,7 +132,7 @@ int source_open_with(struct source **out, const struct source_ops *ops, const ch
 	*out = source_new(name);
 	if (!*out)
 		return -ENOMEM;
-	if (!has_prefix(name, ops->prefix))
+	if (!device_name_has_prefix(name, ops->prefix))
 		return source_fail(*out, EINVAL, "the name doesn't begin with %s", ops->prefix);
 	(*out)->ops = ops;
 	return open_driver(*out, config);
@@ -232,7 +144,7 @@ int source_open(struct source **out, const char *name, const struct source_confi
 	bool wants_packets = config && config->wants_packets, is_known = false;
 
 	for (const struct source_ops *const *ops = table; *ops; ops++) {
-		if (!has_prefix(name, (*ops)->prefix))
+		if (!device_name_has_prefix(name, (*ops)->prefix))
 			continue;
 		is_known = true;
 		if (((*ops)->lend != NULL) == wants_packets)
@@ -420,61 +332,45 @@ ssize_t source_take(struct source *source, uint32_t *block, int64_t deadline_ns,
 
 /* ---- details with units ---------------------------------------------------------------------- */
 
-static int check_value(struct source *source, const struct source_detail *detail, int ret,
-		       const char *expected)
-{
-	if (ret == -ERANGE)
-		return source_fail(source, ERANGE, "%s=%s is too large", detail->key, detail->value);
-	if (ret)
-		return source_fail(source, EINVAL, "%s=%s: expected %s", detail->key, detail->value,
-				   expected);
-	return 0;
-}
-
 int source_detail_bytes(struct source *source, const struct source_detail *detail, uint64_t *bytes)
 {
-	return check_value(source, detail, units_parse_bytes(detail->value, bytes),
-			   "a size like 4096, 64Ki or 1.5G");
+	struct device_voice voice = source_voice(source);
+
+	return device_detail_bytes(&voice, detail->key, detail->value, bytes);
 }
 
 int source_detail_rate(struct source *source, const struct source_detail *detail, uint64_t *bps)
 {
-	return check_value(source, detail, units_parse_rate(detail->value, bps),
-			   "a rate like 512 (Mbit/s), 1.6G or 64MB/s");
+	struct device_voice voice = source_voice(source);
+
+	return device_detail_rate(&voice, detail->key, detail->value, bps);
 }
 
 int source_detail_time(struct source *source, const struct source_detail *detail, int64_t *ns)
 {
-	return check_value(source, detail, units_parse_time(detail->value, ns),
-			   "a time like 1.5 (seconds), 500ms or 10m");
+	struct device_voice voice = source_voice(source);
+
+	return device_detail_time(&voice, detail->key, detail->value, ns);
 }
 
 int source_detail_frequency(struct source *source, const struct source_detail *detail, uint64_t *hz)
 {
-	return check_value(source, detail, units_parse_frequency(detail->value, hz),
-			   "a frequency like 32M (Hz)");
+	struct device_voice voice = source_voice(source);
+
+	return device_detail_frequency(&voice, detail->key, detail->value, hz);
 }
 
 int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
 			uint64_t max)
 {
-	int ret = check_value(source, detail, units_parse_count(detail->value, count),
-			      "a whole number");
+	struct device_voice voice = source_voice(source);
 
-	if (!ret && *count > max)
-		ret = source_fail(source, ERANGE, "%s=%s is more than %llu", detail->key,
-				  detail->value, (unsigned long long)max);
-	return ret;
+	return device_detail_count(&voice, detail->key, detail->value, count, max);
 }
 
 int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port)
 {
-	uint64_t number = 0;
-	int ret = source_detail_count(source, detail, &number, UINT16_MAX);
+	struct device_voice voice = source_voice(source);
 
-	if (!ret && number == 0)
-		ret = source_fail(source, EINVAL, "%s=0: expected 1 to 65535", detail->key);
-	if (!ret)
-		*port = (uint16_t)number;
-	return ret;
+	return device_detail_port(&voice, detail->key, detail->value, port);
 }

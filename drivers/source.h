@@ -29,10 +29,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "drivers/device_name.h"
 #include "drivers/packet.h"
 
-#define SOURCE_ERROR_LEN 512
-#define SOURCE_DETAIL_LEN 256 /* longest "key=value" */
+#define SOURCE_ERROR_LEN DEVICE_SENTENCES_LEN
+#define SOURCE_DETAIL_LEN DEVICE_NAME_DETAIL_LEN
 
 /* source_read() results besides a byte count; no errno of a device has these values */
 #define SOURCE_END 0         /* the stream is over, nothing more will come */
@@ -276,6 +277,9 @@ int source_detail_frequency(struct source *source, const struct source_detail *d
 int source_detail_count(struct source *source, const struct source_detail *detail, uint64_t *count,
 			uint64_t max);
 int source_detail_port(struct source *source, const struct source_detail *detail, uint16_t *port);
+
+/** source_voice() - where its sentences go, for what sources share with destinations */
+struct device_voice source_voice(struct source *source);
 
 /** source_note() - adds a sentence to source->note like printf, the source's name in front; '\n' between two */
 void source_note(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -25,6 +25,11 @@ static uint32_t word_of(const void *data, int index)
 	return bytes_le32((const unsigned char *)data + (size_t)index * 4);
 }
 
+static void put_word(void *data, int index, uint32_t word)
+{
+	bytes_put_le32((unsigned char *)data + (size_t)index * 4, word);
+}
+
 /* The rate in the header is that of complex samples; real ones come twice as fast. */
 static uint64_t read_sample_rate(uint32_t word4, bool is_complex)
 {
@@ -60,6 +65,85 @@ static bool read_extension(const void *data, struct vdif_header *header)
 	default:
 		return true;
 	}
+}
+
+/* read_sample_rate() turned round. Return: false: it can't be said. */
+static bool make_sample_rate(const struct vdif_header *header, uint32_t *word4)
+{
+	uint64_t rate = header->sample_rate_hz;
+	bool is_mhz;
+
+	if (!header->is_complex && rate % 2)
+		return false;
+	rate /= header->is_complex ? 1 : 2;
+	is_mhz = rate % 1000000 == 0;
+	if (rate % 1000 != 0 || rate / (is_mhz ? 1000000 : 1000) >= UINT32_C(1) << 23)
+		return false;
+	*word4 |= (uint32_t)is_mhz << 23 | (uint32_t)(rate / (is_mhz ? 1000000 : 1000));
+	return true;
+}
+
+/* read_extension() turned round, as far as struct vdif_header knows it. */
+static bool make_extension(const struct vdif_header *header, uint32_t words[8])
+{
+	uint64_t last = 0;
+
+	words[4] = (uint32_t)header->edv << 24;
+	switch (header->edv) {
+	case VDIF_EDV_NICT:
+	case VDIF_EDV_VLBA:
+		words[5] = SYNC_WORD;
+		return make_sample_rate(header, &words[4]);
+	case VDIF_EDV_ALMA:
+		last = header->packet_number;
+		break;
+	case VDIF_EDV_MULTIPLEXED:
+		words[4] |= (uint32_t)header->valid_mask_len << 16;
+		words[5] = SYNC_WORD;
+		last = header->valid_mask;
+		break;
+	case VDIF_EDV_MARK5B:
+		words[4] = MARK5B_SYNC_WORD;
+		break;
+	default:
+		break;
+	}
+	words[6] = (uint32_t)last;
+	words[7] = (uint32_t)(last >> 32);
+	return true;
+}
+
+static bool has_room(const struct vdif_header *header)
+{
+	return header->second < UINT32_C(1) << 30 && header->frame < UINT32_C(1) << 24 &&
+	       header->epoch < 64 && header->version < 8 && header->channels_log2 < 32 &&
+	       header->bits >= 1 && header->bits <= 32 && header->thread < 1024 &&
+	       header->frame_bytes % 8 == 0 && header->frame_bytes / 8 < UINT32_C(1) << 24 &&
+	       !(header->is_legacy && header->edv != VDIF_EDV_NONE);
+}
+
+bool vdif_put_header(void *data, const struct vdif_header *header)
+{
+	uint32_t words[8] = {
+		[0] = (uint32_t)header->is_invalid << 31 | (uint32_t)header->is_legacy << 30 |
+		      header->second,
+		[1] = (uint32_t)header->epoch << 24 | header->frame,
+		[2] = (uint32_t)header->version << 29 | (uint32_t)header->channels_log2 << 24 |
+		      header->frame_bytes / 8,
+		[3] = (uint32_t)header->is_complex << 31 | (uint32_t)(header->bits - 1) << 26 |
+		      (uint32_t)header->thread << 16 | header->station,
+	};
+	unsigned char bytes[VDIF_HEADER_BYTES];
+	struct vdif_header reread;
+
+	if (!has_room(header) || !make_extension(header, words))
+		return false;
+	for (int i = 0; i < 8; i++)
+		put_word(bytes, i, words[i]);
+	if (!vdif_read(bytes, &reread))
+		return false;
+	memcpy(data, bytes, reread.header_bytes);
+	return true;
 }
 
 uint32_t vdif_frame_bytes(const void *data)
@@ -133,6 +217,15 @@ int64_t vdif_epoch_utc_s(unsigned int epoch)
 	return days * SECONDS_A_DAY;
 }
 
+unsigned int vdif_epoch_of(int64_t utc_s)
+{
+	unsigned int epoch = 0;
+
+	while (epoch < 63 && vdif_epoch_utc_s(epoch + 1) <= utc_s)
+		epoch++;
+	return epoch;
+}
+
 int64_t vdif_utc_s(const struct vdif_header *header)
 {
 	return vdif_epoch_utc_s(header->epoch) + header->second;
@@ -151,12 +244,6 @@ bool vdif_is_fill(const void *data, const struct vdif_header *header)
 
 	return len && (word_of(data, VDIF_HEADER_BYTES / 4) == BYTES_FILL_WORD ||
 		       word_of(data, (int)(len / 4) - 1) == BYTES_FILL_WORD);
-}
-
-static void put_word(void *data, int index, uint32_t word)
-{
-	word = htole32(word);
-	memcpy((unsigned char *)data + (size_t)index * 4, &word, sizeof(word));
 }
 
 void vdif_put_invalid(void *frame, const void *model, const struct vdif_place *place)
@@ -210,4 +297,19 @@ char *vdif_station_name(char *buf, uint16_t station)
 	else
 		snprintf(buf, VDIF_STATION_LEN, "0x%04x", station);
 	return buf;
+}
+
+bool vdif_station_of(const char *name, uint16_t *station)
+{
+	uint64_t number;
+
+	if (strlen(name) == 2 && name[0] >= 48 && is_printable((unsigned char)name[0]) &&
+	    is_printable((unsigned char)name[1])) {
+		*station = (uint16_t)((unsigned char)name[0] << 8 | (unsigned char)name[1]);
+		return true;
+	}
+	if (units_parse_count(name, &number) < 0 || number > UINT16_MAX)
+		return false;
+	*station = (uint16_t)number;
+	return true;
 }

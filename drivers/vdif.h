@@ -57,6 +57,17 @@ struct vdif_header {
  */
 bool vdif_read(const void *data, struct vdif_header *header);
 
+/**
+ * vdif_put_header() - the header that vdif_read() reads so
+ * @data:   VDIF_HEADER_BYTES, or VDIF_LEGACY_HEADER_BYTES if header->is_legacy
+ * @header: header_bytes is not looked at; what an extension has beside the fields here is 0
+ *
+ * Of EDV 0xAB only the sync word is put: behind it a Mark5B header goes on (mark5b_put_header()).
+ * Return: false, and nothing was put: a field has no room for its value, the sample rate is no whole kHz (real samples:
+ *         2 kHz), or vdif_read() would not take it for a header.
+ */
+bool vdif_put_header(void *data, const struct vdif_header *header);
+
 /** vdif_frame_bytes() - @data: 12 bytes of a header. Return: the length they say, whatever it is. */
 uint32_t vdif_frame_bytes(const void *data);
 
@@ -68,6 +79,9 @@ uint32_t vdif_samples(const struct vdif_header *header);
 
 /** vdif_frame_rate() - frames a second of each thread, from EDV 1 or 3. Return: 0: unknown, or no whole number. */
 uint32_t vdif_frame_rate(const struct vdif_header *header);
+
+/** vdif_epoch_of() - the latest epoch that is not after a moment, as senders take it; 0 to 63 */
+unsigned int vdif_epoch_of(int64_t utc_s);
 
 /** vdif_utc_s() - epoch + second, in seconds since 1970 */
 int64_t vdif_utc_s(const struct vdif_header *header);
@@ -110,5 +124,8 @@ const char *vdif_edv_name(unsigned int edv);
  */
 #define VDIF_STATION_LEN 8
 char *vdif_station_name(char *buf, uint16_t station);
+
+/** vdif_station_of() - from two letters or digits, or a number (0x0000 to 0xffff). Return: false: it is neither. */
+bool vdif_station_of(const char *name, uint16_t *station);
 
 #endif

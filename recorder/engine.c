@@ -20,7 +20,7 @@
 
 #define PIECE_MAX (UINT64_C(1) << 30) /* the kernel registers no more in one piece */
 #define NOTE_LEN 256
-/* writes in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
+/* writes or reads in flight on a disk, unless it is said: enough for a fast one, not too long a queue for a slow one */
 #define DEPTH_BYTES (UINT64_C(16) << 20)
 #define DEPTH_LEAST 2
 #define DEPTH_MOST 32
@@ -54,11 +54,11 @@ struct engine {
 	size_t piece_bytes;               /* constant: of the registered memory */
 	struct io_uring uring;            /* user */
 	bool is_bell_watched;             /* user: a poll on bell_fd is under way */
-	unsigned write_count;             /* user: in flight */
+	unsigned transfer_count;          /* user: writes and reads in flight */
 	unsigned call_count;              /* user */
 	struct engine_op *returned;       /* user: taken from done, oldest first */
 	_Atomic(struct engine_op *) done; /* crews push, the user takes all: newest first */
-	struct crew hand, writers;
+	struct crew hand, movers;
 };
 
 /* ---- crews ---- */
@@ -75,9 +75,10 @@ static void push_done(struct engine *engine, struct engine_op *op)
 	bell_ring(engine->config.bell);
 }
 
-static void do_write(const struct sink_io *io, struct engine_op *op)
+static void do_transfer(const struct sink_io *io, struct engine_op *op)
 {
-	ssize_t n = io->write(io, op->fd, op->data, op->bytes, op->offset);
+	ssize_t n = op->is_read ? pread(op->fd, op->room, op->bytes, op->offset) :
+				  io->write(io, op->fd, op->data, op->bytes, op->offset);
 
 	op->result = n < 0 ? -errno : n;
 }
@@ -99,6 +100,11 @@ static struct engine_op *take_work(struct crew *crew)
 	return op;
 }
 
+static const char *thread_name(const struct engine *engine)
+{
+	return engine->config.is_for_reading ? "pread" : "pwrite";
+}
+
 static void *crew_main(void *arg)
 {
 	struct crew *crew = arg;
@@ -106,14 +112,14 @@ static void *crew_main(void *arg)
 	struct engine_op *op;
 	char name[16];
 
-	snprintf(name, sizeof(name), "%s%u", crew == &engine->hand ? "hand" : "pwrite",
+	snprintf(name, sizeof(name), "%s%u", crew == &engine->hand ? "hand" : thread_name(engine),
 		 engine->config.number);
 	pthread_setname_np(pthread_self(), name);
 	while ((op = take_work(crew)) != NULL) {
 		if (op->run)
 			op->run(op);
 		else
-			do_write(engine->config.io, op);
+			do_transfer(engine->config.io, op);
 		op->ended_ns = units_monotonic_ns();
 		push_done(engine, op);
 	}
@@ -177,7 +183,7 @@ static void say(struct engine *engine, const char *format, ...)
 
 static int queue_init(struct engine *engine)
 {
-	/* two more than writes: the bell, and one to spare */
+	/* two more than transfers: the bell, and one to spare */
 	unsigned entries = engine->config.depth + 2;
 	/* completions are looked at when we wait for them, and interrupt nobody: Linux 6.1 */
 	unsigned flags = IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
@@ -243,8 +249,8 @@ static int open_uring(struct engine *engine)
 	engine->has_memory = ret == 0;
 	if (ret < 0 && ret != -ENOENT)
 		say(engine,
-		    "the ring's memory can't be registered with io_uring (%s): each write costs a little more",
-		    strerror(-ret));
+		    "the ring's memory can't be registered with io_uring (%s): each %s costs a little more",
+		    strerror(-ret), engine->config.is_for_reading ? "read" : "write");
 	engine->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (engine->bell_fd < 0)
 		return -errno;
@@ -264,7 +270,7 @@ static struct io_uring_sqe *get_entry(struct engine *engine)
 	return sqe;
 }
 
-static void write_by_uring(struct engine *engine, struct engine_op *op)
+static void move_by_uring(struct engine *engine, struct engine_op *op)
 {
 	struct io_uring_sqe *sqe = get_entry(engine);
 	const char *memory = engine->config.memory;
@@ -273,10 +279,16 @@ static void write_by_uring(struct engine *engine, struct engine_op *op)
 	int fd = is_registered ? op->slot : op->fd;
 	unsigned flags = (is_registered ? IOSQE_FIXED_FILE : 0) | (op->may_block ? IOSQE_ASYNC : 0);
 
-	if (engine->has_memory)
-		io_uring_prep_write_fixed(
-			sqe, fd, op->data, bytes, (uint64_t)op->offset,
-			(int)((size_t)((const char *)op->data - memory) / engine->piece_bytes));
+	int piece = engine->has_memory ?
+			    (int)((size_t)((const char *)op->data - memory) / engine->piece_bytes) :
+			    0;
+
+	if (op->is_read && engine->has_memory)
+		io_uring_prep_read_fixed(sqe, fd, op->room, bytes, (uint64_t)op->offset, piece);
+	else if (op->is_read)
+		io_uring_prep_read(sqe, fd, op->room, bytes, (uint64_t)op->offset);
+	else if (engine->has_memory)
+		io_uring_prep_write_fixed(sqe, fd, op->data, bytes, (uint64_t)op->offset, piece);
 	else
 		io_uring_prep_write(sqe, fd, op->data, bytes, (uint64_t)op->offset);
 	io_uring_sqe_set_flags(sqe, flags);
@@ -328,7 +340,7 @@ unsigned engine_usual_depth(uint64_t block_bytes)
 static void end_all(struct engine *engine)
 {
 	crew_stop(&engine->hand);
-	crew_stop(&engine->writers);
+	crew_stop(&engine->movers);
 	if (engine->has_uring)
 		io_uring_queue_exit(&engine->uring);
 	engine->has_uring = false;
@@ -360,19 +372,19 @@ int engine_open(struct engine **out, const struct engine_config *config)
 	if (may_use_uring)
 		ret = open_uring(engine);
 	if (ret < 0 && config->kind == ENGINE_AUTO && !engine->has_uring) {
-		say(engine, "io_uring is refused (%s): writes are done by threads with pwrite()",
-		    strerror(-ret));
+		say(engine, "io_uring is refused (%s): %s are done by threads with %s()",
+		    strerror(-ret), config->is_for_reading ? "reads" : "writes", thread_name(engine));
 		ret = 0;
 	}
 	if (ret == 0)
 		ret = crew_start(&engine->hand, engine, 1);
 	if (ret == 0 && !engine->has_uring)
-		ret = crew_start(&engine->writers, engine, config->depth);
+		ret = crew_start(&engine->movers, engine, config->depth);
 	if (ret < 0) {
 		release(engine);
 		return ret;
 	}
-	engine->name = engine->has_uring ? "io_uring" : "pwrite";
+	engine->name = engine->has_uring ? "io_uring" : thread_name(engine);
 	*out = engine;
 	return 0;
 }
@@ -383,7 +395,7 @@ int engine_stop(struct engine *engine)
 		return 0;
 	while (engine_next(engine))
 		;
-	if (engine->write_count > 0 || engine->call_count > 0)
+	if (engine->transfer_count > 0 || engine->call_count > 0)
 		return -EBUSY;
 	end_all(engine);
 	return 0;
@@ -428,15 +440,27 @@ void engine_set_file(struct engine *engine, int slot, int fd)
 			fd >= 0;
 }
 
+static void move(struct engine *engine, struct engine_op *op)
+{
+	assert(engine->transfer_count < engine->config.depth);
+	op->run = NULL;
+	engine->transfer_count++;
+	if (engine->has_uring)
+		move_by_uring(engine, op);
+	else
+		crew_add(&engine->movers, op);
+}
+
 void engine_write(struct engine *engine, struct engine_op *op)
 {
-	assert(engine->write_count < engine->config.depth);
-	op->run = NULL;
-	engine->write_count++;
-	if (engine->has_uring)
-		write_by_uring(engine, op);
-	else
-		crew_add(&engine->writers, op);
+	op->is_read = false;
+	move(engine, op);
+}
+
+void engine_read(struct engine *engine, struct engine_op *op)
+{
+	op->is_read = true;
+	move(engine, op);
 }
 
 void engine_call(struct engine *engine, struct engine_op *op)
@@ -476,7 +500,7 @@ struct engine_op *engine_next(struct engine *engine)
 	if (op && op->run)
 		engine->call_count--;
 	else if (op)
-		engine->write_count--;
+		engine->transfer_count--;
 	return op;
 }
 
@@ -492,7 +516,7 @@ void engine_wait(struct engine *engine, uint32_t ticket, int64_t deadline_ns)
 	struct __kernel_timespec timeout;
 	struct io_uring_cqe *cqe;
 
-	if (!engine->has_uring || engine->write_count == 0) {
+	if (!engine->has_uring || engine->transfer_count == 0) {
 		flush(engine);
 		bell_sleep(engine->config.bell, ticket, deadline_ns);
 		return;

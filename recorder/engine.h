@@ -2,13 +2,13 @@
 /*
  * engine.h - what a disk is asked to do while who asks goes on
  *
- *   engine_open() -> engine_start() by the thread that uses it -> { engine_write() | engine_call() ...
+ *   engine_open() -> engine_start() by the thread that uses it -> { engine_write() | engine_read() | engine_call() ...
  *   engine_next() until NULL ... engine_wait() } -> engine_close() once nothing is in flight
  *
- * Shape:   An operation is the caller's struct and its own until engine_next() brings it back. Writes
- *          go to io_uring, several at once, from registered memory to registered files; where
+ * Shape:   An operation is the caller's struct and its own until engine_next() brings it back. Writes and
+ *          reads go to io_uring, several at once, from and to registered memory and registered files; where
  *          io_uring is refused, or the write call is not the system's (a test's), to as many threads with
- *          that call. Calls that may take long (open, allocate, sync, rename) go to one more thread,
+ *          that call, or with pread(). Calls that may take long (open, allocate, sync, rename) go to one more thread,
  *          the hand, in the order they were given. So no disk, however slow or dead, holds the
  *          thread that uses the engine.
  * Threads: engine_open(), engine_close(): whoever sets up. All else only the thread that called
@@ -34,16 +34,20 @@ struct sink_io;
 enum engine_kind { ENGINE_AUTO, ENGINE_URING, ENGINE_PWRITE };
 
 struct engine_op {
-	/* a write: the caller sets */
+	/* a write or a read: the caller sets */
 	int slot; /* see engine_set_file() */
 	int fd;
-	const void *data;
+	union {
+		const void *data; /* what is written */
+		void *room;       /* where to what is read goes */
+	};
 	size_t bytes;
 	off_t offset;
 	bool may_block; /* the file system doesn't keep the promise not to: never in the caller's thread */
-	/* a call: the hand calls it, and it sets result; NULL = a write */
+	/* a call: the hand calls it, and it sets result; NULL = a write or a read */
 	void (*run)(struct engine_op *op);
 	/* the engine sets */
+	bool is_read;
 	ssize_t result;
 	int64_t ended_ns; /* CLOCK_MONOTONIC */
 	struct engine_op *next;
@@ -51,17 +55,18 @@ struct engine_op {
 
 struct engine_config {
 	enum engine_kind kind;    /* ENGINE_URING: -errno where it is refused; AUTO: threads then */
-	unsigned depth;           /* writes in flight at most, 1 .. ENGINE_DEPTH_MAX */
+	bool is_for_reading;      /* what engine_name() and engine_note() speak of */
+	unsigned depth;           /* writes and reads in flight at most, 1 .. ENGINE_DEPTH_MAX */
 	const struct sink_io *io; /* the calls; threads are used unless its write is the system's */
 	struct bell *bell;        /* rings when something has come back */
 	void *memory; /* where all data lie, to be registered; NULL = nowhere in particular */
 	size_t memory_bytes;
-	size_t block_bytes;         /* no write's data cross a multiple of it in the memory */
+	size_t block_bytes; /* no write's or read's data cross a multiple of it in the memory */
 	const struct engine *other; /* has the same memory registered, to be shared; or NULL */
 	unsigned number;            /* for the threads' names */
 };
 
-/** engine_usual_depth() - so many writes in flight, where nobody wants another number: 16 MiB of them, 2 to 32 */
+/** engine_usual_depth() - so many writes or reads in flight, where nobody wants another number: 16 MiB of them, 2 to 32 */
 unsigned engine_usual_depth(uint64_t block_bytes);
 
 /**
@@ -79,7 +84,7 @@ int engine_stop(struct engine *engine);
 /** engine_close() - the same, and frees all: nobody rings its bell any more; NULL is fine */
 int engine_close(struct engine *engine);
 
-/** engine_name() - "io_uring" or "pwrite" */
+/** engine_name() - "io_uring", "pwrite", or is_for_reading: "pread" */
 const char *engine_name(const struct engine *engine);
 
 /** engine_note() - why it is not what was wished for, for the user; "" = it is */
@@ -89,13 +94,16 @@ const char *engine_note(const struct engine *engine);
 int engine_start(struct engine *engine);
 
 /**
- * engine_set_file() - register a file for writes with this slot
- * @fd: < 0: none any more; before it is closed, and with no write to it in flight
+ * engine_set_file() - register a file for writes and reads with this slot
+ * @fd: < 0: none any more; before it is closed, and with none of its operations in flight
  */
 void engine_set_file(struct engine *engine, int slot, int fd);
 
 /** engine_write() - a write; no more than depth at a time. It gets on its way by engine_wait() at the latest */
 void engine_write(struct engine *engine, struct engine_op *op);
+
+/** engine_read() - the same of a read: result is less than bytes at the file's end, and may be elsewhere */
+void engine_read(struct engine *engine, struct engine_op *op);
 
 /** engine_call() - let the hand call op->run */
 void engine_call(struct engine *engine, struct engine_op *op);

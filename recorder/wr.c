@@ -157,20 +157,6 @@ static int parse_command_line(struct wr *wr, int argc, char **argv)
 	return 0;
 }
 
-/* Is descriptor 0 a VSIB board? Asked by a request that changes nothing. */
-static bool is_stdin_board(void)
-{
-	unsigned long result = 0;
-	void *board;
-	bool is_board;
-
-	if (board_kernel.adopt(STDIN_FILENO, &board) < 0)
-		return false;
-	is_board = board_kernel.control(board, BOARD_GET_STATUS, 0, &result) == 0;
-	board_kernel.close(board);
-	return is_board;
-}
-
 static void make_config(struct wr *wr, bool is_board)
 {
 	const struct wr_args *args = &wr->args;
@@ -338,7 +324,7 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status;
-	is_board = is_stdin_board();
+	is_board = board_is_one(STDIN_FILENO);
 	make_config(&wr, is_board || wr.is_explain);
 	if (wr.is_explain) {
 		explain(&wr, is_board);

@@ -193,7 +193,9 @@ static const struct entry files[] = {
 	  "25 20 9:0 / /media/md rw,noatime - ext4 /dev/md0 rw,barrier=0\n"
 	  "26 20 0:40 / /media/crypt rw - btrfs /dev/mapper/secret rw,compress=zstd:3\n"
 	  "27 20 7:0 / /media/loop rw - ext4 /dev/loop0 rw\n"
-	  "28 20 0:41 / /media/net rw - nfs4 server:/data rw,vers=4.2\n" },
+	  "28 20 0:41 / /media/net rw - nfs4 server:/data rw,vers=4.2\n"
+	  "29 20 0:42 / /media/memory rw - tmpfs tmpfs rw\n"
+	  "30 20 0:5 / /dev rw - devtmpfs devtmpfs rw\n" },
 	{ "proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n" },
 	{ "proc/diskstats", "   8       0 sda 100 0 2000 10 300 0 6000 20 0 30 40 0 0 0 0\n"
 			    "   8       1 sda1 90 0 1900 10 300 0 6000 20 0 30 40 0 0 0 0\n"

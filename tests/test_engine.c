@@ -188,6 +188,63 @@ static void writes_come_back_once_and_the_file_is_whole(void **state)
 	}
 }
 
+/* What was written is read back, several at a time, into its place; behind the end of the file there is nothing. */
+static void reads_come_back_once_and_the_memory_is_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(write(fd, memory, BLOCK * BLOCKS), BLOCK * BLOCKS);
+	for (size_t k = 0; k < 2; k++) {
+		struct engine *engine = open_engine(kinds[k], 4, NULL);
+		struct engine_op ops[BLOCKS];
+		unsigned sent = 0, in_flight = 0;
+
+		memset(memory, 0, BLOCK * BLOCKS);
+		if (kinds[k] == ENGINE_URING)
+			engine_set_file(engine, 1, fd);
+		while (sent < BLOCKS || in_flight > 0) {
+			while (sent < BLOCKS && in_flight < 4) {
+				unsigned block = (sent++ * 7) % BLOCKS;
+
+				aim(&ops[block], block);
+				ops[block].room = memory + block * BLOCK;
+				engine_read(engine, &ops[block]);
+				in_flight++;
+			}
+			assert_int_equal(wait_for_one(engine)->result, BLOCK);
+			in_flight--;
+		}
+		assert_int_equal(sim_verify(memory, BLOCK * BLOCKS, 0, 1), BLOCK * BLOCKS);
+		aim(&ops[0], BLOCKS - 1);
+		ops[0].room = memory;
+		ops[0].offset += 1000;
+		engine_read(engine, &ops[0]);
+		assert_int_equal(wait_for_one(engine)->result, BLOCK - 1000);
+		aim(&ops[0], BLOCKS);
+		ops[0].room = memory;
+		engine_read(engine, &ops[0]);
+		assert_int_equal(wait_for_one(engine)->result, 0);
+		assert_int_equal(engine_close(engine), 0);
+		sim_fill(memory, BLOCK * BLOCKS, 0, 1);
+	}
+}
+
+static void who_reads_only_is_named_so(void **state)
+{
+	struct engine_config config = {
+		.kind = ENGINE_PWRITE,
+		.is_for_reading = true,
+		.depth = 1,
+		.io = &sink_system_io,
+		.bell = &bell,
+	};
+	struct engine *engine;
+
+	(void)state;
+	assert_int_equal(engine_open(&engine, &config), 0);
+	assert_string_equal(engine_name(engine), "pread");
+	assert_int_equal(engine_close(engine), 0);
+}
+
 static void an_error_comes_back_as_one(void **state)
 {
 	int readable = open(path, O_RDONLY | O_CLOEXEC);
@@ -367,6 +424,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(writes_come_back_once_and_the_file_is_whole),
 		TEST(the_kernel_writes_for_every_table_with_the_systems_write),
+		TEST(reads_come_back_once_and_the_memory_is_whole),
+		TEST(who_reads_only_is_named_so),
 		TEST(an_error_comes_back_as_one),
 		TEST(two_engines_share_what_is_registered),
 		TEST(calls_are_made_in_order_and_hold_up_nothing),

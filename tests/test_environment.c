@@ -228,8 +228,8 @@ static void a_usb_3_disk_that_came_up_as_usb_2_is_found(void **state)
 	assert_near(usb->capable_bps, 4e9);
 }
 
-/* Before Linux 6.10 the version alone; then what the device really can do. */
-static void a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it(void **state)
+/* A version of 2.1 may be either; since Linux 6.10 it is known what the device really can do. */
+static void a_usb_version_of_2_1_is_usb_3_if_the_device_says_so(void **state)
 {
 	static const char disk[] = "sys/devices/pci0000:00/0000:00:1d.7/usb1/1-2";
 	static const char *const bos[] = {
@@ -241,10 +241,12 @@ static void a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it(void **sta
 	(void)state;
 	snprintf(path, sizeof(path), "%s/version", disk);
 	write_attribute(path, " 2.10\n");
-	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
+	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+	assert_true(has_note(&environment, "1-2 runs at USB 2 in a port for USB 3"));
 	snprintf(path, sizeof(path), "%s/bos_descriptors", disk);
 	write_attribute(path, bos[0]);
 	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 480e6);
+	assert_false(has_note(&environment, "USB 3"));
 	write_attribute(path, bos[1]);
 	assert_near(look("/x", "/dev/sdh", makedev(8, 112), 0)->capable_bps, 4e9);
 	/* the half of a hub whose other half is in the port of USB 3 */
@@ -388,6 +390,36 @@ static void a_loop_device_leads_to_the_disk_of_its_file(void **state)
 	assert_string_equal(loop->link_node, "ata1");
 	assert_true(has_note(loop, "loop0 is a loop device"));
 	assert_true(has_note(loop, "page cache"));
+}
+
+static void a_loop_device_is_memory_when_its_file_is(void **state)
+{
+	static const char file[] = "sys/devices/virtual/block/loop0/loop/backing_file";
+
+	(void)state;
+	assert_string_equal(look("/media/loop", "/dev/loop0", makedev(7, 0), makedev(7, 0))->memory,
+			    "");
+	write_attribute(file, "/media/memory/image\n");
+	assert_string_equal(look("/media/loop", "/dev/loop0", makedev(7, 0), makedev(7, 0))->memory,
+			    "loop0, a file on tmpfs");
+	write_attribute(file, "/media/sata/image\n");
+}
+
+/* Where its node lies is not what is on it. */
+static void a_device_has_the_file_system_that_is_mounted_from_it(void **state)
+{
+	struct target target;
+
+	(void)state;
+	made_sysroot_target(&target, "/dev/sdb", "/dev/sdb", makedev(8, 16), makedev(8, 16));
+	target.kind = TARGET_DEVICE;
+	environment_look(&sysfs, &target, &environment);
+	assert_string_equal(environment.fs, "");
+	assert_string_equal(environment.memory, "");
+	made_sysroot_target(&target, "/dev/sda1", "/dev/sda1", makedev(8, 0), makedev(8, 1));
+	target.kind = TARGET_DEVICE;
+	environment_look(&sysfs, &target, &environment);
+	assert_string_equal(environment.fs, "ext4");
 }
 
 static void file_systems_without_a_disk_are_noted(void **state)
@@ -547,7 +579,7 @@ int main(void)
 		CHANGING_TEST(what_a_sata_disk_could_do_is_not_guessed),
 		cmocka_unit_test(a_usb_disk_behind_a_hub_shows_hub_speed_and_autosuspend),
 		cmocka_unit_test(a_usb_3_disk_that_came_up_as_usb_2_is_found),
-		CHANGING_TEST(a_usb_version_of_2_1_is_usb_3_unless_the_device_denies_it),
+		CHANGING_TEST(a_usb_version_of_2_1_is_usb_3_if_the_device_says_so),
 		cmocka_unit_test(an_nvme_disk_with_half_of_its_lanes_is_found),
 		cmocka_unit_test(an_nvme_disk_of_a_subsystem_leads_to_its_controller),
 		cmocka_unit_test(a_virtual_disk_has_no_link),
@@ -557,6 +589,8 @@ int main(void)
 		cmocka_unit_test(an_encrypted_partition_is_its_disk_and_says_so),
 		CHANGING_TEST(a_file_system_on_several_devices_says_so),
 		cmocka_unit_test(a_loop_device_leads_to_the_disk_of_its_file),
+		cmocka_unit_test(a_loop_device_is_memory_when_its_file_is),
+		cmocka_unit_test(a_device_has_the_file_system_that_is_mounted_from_it),
 		cmocka_unit_test(file_systems_without_a_disk_are_noted),
 		cmocka_unit_test(the_lowest_node_that_disks_share_is_named),
 		cmocka_unit_test(firewire_and_the_board_share_a_parallel_bus),

@@ -281,14 +281,69 @@ static void a_pass_needs_all_that_was_asked_for(void **state)
 	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_READ_BACK");
 	trial.disks[0].read_back.has_failed = false;
 
-	snprintf(trial.disks[0].environment.fs, sizeof(trial.disks[0].environment.fs), "tmpfs");
+	snprintf(trial.disks[0].environment.memory, sizeof(trial.disks[0].environment.memory), "tmpfs");
 	expect(&trial, VERDICT_INCONCLUSIVE, "CACHED");
-	trial.disks[0].environment.fs[0] = '\0';
+	trial.disks[0].environment.memory[0] = '\0';
 
 	atomic_store(&trial.paced.parts[0].trace->untraced_count, 1000);
 	expect(&trial, VERDICT_MARGINAL, "UNTRACED");
 	atomic_store(&trial.paced.parts[0].trace->untraced_count, 0);
 	expect(&trial, VERDICT_PASS, NULL);
+	virtual_trial_free(&trial);
+}
+
+/* Chunks of two disks are held until they are durable: in a short run that is all that is seen of the level. */
+static void what_is_held_until_it_is_durable_is_no_deficit(void **state)
+{
+	static const struct virtual_disk two[] = { { .rate_bps = 600e6 }, { .rate_bps = 600e6 } };
+	struct virtual_setup setup = setup_of(two, 2);
+	struct trial_series *series;
+	struct trial trial;
+
+	(void)state;
+	make(&trial, &setup);
+	series = &trial.paced.series;
+	for (size_t i = 0; i < series->count; i++) {
+		series->samples[i].written_bytes = series->samples[i].received_bytes;
+		series->samples[i].ring_bytes =
+			(uint64_t)(20 * MIB * (double)i / (double)series->count);
+	}
+	judge_it(&trial);
+	assert_null(reason_of("DEFICIT"));
+	virtual_trial_free(&trial);
+}
+
+static void random_io_that_was_hardly_done_tells_nothing(void **state)
+{
+	struct trial_part part = { .state = DISK_OK, .random_due_count = 1000, .random_done_count = 300 };
+	struct trial trial;
+
+	(void)state;
+	make_good(&trial);
+	trial.interfered = (struct trial_run){ .was_run = true, .parts = &part, .part_count = 1 };
+	expect(&trial, VERDICT_INCONCLUSIVE, "NOT_INTERFERED");
+	assert_non_null(strstr(reason_of("NOT_INTERFERED")->text, "only 30 %"));
+	part.random_done_count = 995;
+	expect(&trial, VERDICT_PASS, NULL);
+	part = (struct trial_part){ .random_due_count = 5 }; /* too few to say anything */
+	expect(&trial, VERDICT_PASS, NULL);
+	trial.interfered = (struct trial_run){ .was_run = false };
+	virtual_trial_free(&trial);
+}
+
+static void a_disk_that_others_filled_is_not_called_slow_or_broken(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_good(&trial);
+	trial.paced.parts[0].state = DISK_FULL;
+	snprintf(trial.paced.parts[0].error, TRIAL_TEXT_LEN, "No space left on device");
+	snprintf(trial.paced.error, TRIAL_TEXT_LEN, "No space left on device");
+	trial.paced.overflow_bytes = trial.paced.overflow_count = 1;
+	expect(&trial, VERDICT_INCONCLUSIVE, "FULL");
+	assert_null(reason_of("IO_ERROR"));
+	assert_null(reason_of("OVERFLOW"));
 	virtual_trial_free(&trial);
 }
 
@@ -855,6 +910,9 @@ int main(void)
 		cmocka_unit_test(what_has_gone_wrong_fails),
 		cmocka_unit_test(what_spoils_the_evidence_is_inconclusive),
 		cmocka_unit_test(a_pass_needs_all_that_was_asked_for),
+		cmocka_unit_test(what_is_held_until_it_is_durable_is_no_deficit),
+		cmocka_unit_test(random_io_that_was_hardly_done_tells_nothing),
+		cmocka_unit_test(a_disk_that_others_filled_is_not_called_slow_or_broken),
 		cmocka_unit_test(a_run_without_a_write_says_nothing_unless_it_had_some),
 		cmocka_unit_test(what_nobody_counted_is_lost),
 		cmocka_unit_test(a_test_must_be_as_long_as_a_minute_or_the_recording),

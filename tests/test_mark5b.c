@@ -89,12 +89,58 @@ static void a_day_needs_to_be_told_the_thousand(void **state)
 	assert_int_equal(vlba_day_near(999, 60000 - 40587), 59999 - 40587);
 }
 
+static void a_real_files_headers_are_put_as_they_were(void **state)
+{
+	size_t len;
+	unsigned char *bytes = sample_read("radio/sample.m5b", &len);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		const unsigned char *frame = bytes + i * MARK5B_FRAME_BYTES;
+		unsigned char made[MARK5B_HEADER_BYTES];
+		struct mark5b_header header;
+		struct vlba_time time;
+
+		assert_true(mark5b_read(frame, &header));
+		assert_true(mark5b_put_header(made, &header));
+		assert_memory_equal(made, frame, sizeof(made));
+		vlba_time_of((JUNE_13_2014 * DAY + 19801) * 1000000000 + (int64_t)i * 156250, &time);
+		assert_int_equal(vlba_time_digits(&time), vlba_time_digits(&header.time));
+	}
+	free(bytes);
+}
+
+static void what_has_no_room_is_not_put(void **state)
+{
+	unsigned char bytes[MARK5B_HEADER_BYTES] = { 0 };
+	struct mark5b_header header = { .frame = 0x8000 };
+
+	(void)state;
+	assert_false(mark5b_put_header(bytes, &header));
+	header = (struct mark5b_header){ .time = { .day = 1000 } };
+	assert_false(mark5b_put_header(bytes, &header));
+	header = (struct mark5b_header){ .time = { .second = 86401 } };
+	assert_false(mark5b_put_header(bytes, &header));
+	header = (struct mark5b_header){ .time = { .fraction = 10000 } };
+	assert_false(mark5b_put_header(bytes, &header));
+	assert_int_equal(bytes[0], 0);
+	header = (struct mark5b_header){
+		.frame = 0x7fff, .is_test = true, .user = 0xffff, .time = { 999, 86400, 9999 }
+	};
+	assert_true(mark5b_put_header(bytes, &header));
+	assert_true(mark5b_read(bytes, &header));
+	assert_false(header.has_crc);
+	assert_true(header.is_test);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_real_file_has_right_headers),
 		cmocka_unit_test(the_published_crc_comes_out),
 		cmocka_unit_test(a_wrong_bit_is_seen),
+		cmocka_unit_test(a_real_files_headers_are_put_as_they_were),
+		cmocka_unit_test(what_has_no_room_is_not_put),
 		cmocka_unit_test(a_day_needs_to_be_told_the_thousand),
 	};
 

@@ -29,7 +29,8 @@ static int setup(void **state)
 	for (unsigned i = 0; i < TARGET_MAX; i++)
 		disks[i] = (struct plan_disk){ .path = "/disk",
 					       .free_bytes = 101 * GB,
-					       .room_bytes = 100 * GB };
+					       .room_bytes = 100 * GB,
+					       .file_most = UINT64_MAX };
 	wanted = (struct plan_wanted){
 		.asked = &asked, .paced_count = 1, .disks = disks, .disk_count = 1
 	};
@@ -187,6 +188,14 @@ static void a_full_disk_is_refused_with_its_numbers(void **state)
 	assert_non_null(strstr(plan.error, "16 MiB"));
 }
 
+static void a_limit_of_files_is_told_from_a_full_disk(void **state)
+{
+	(void)state;
+	disks[0].file_most = UINT64_C(1) << 20;
+	assert_int_equal(plan_make(&plan, &wanted), -ENOSPC);
+	assert_non_null(strstr(plan.error, "no file may have more than 1 MiB (see ulimit -f)"));
+}
+
 static void the_smallest_disk_limits_what_all_take_together(void **state)
 {
 	(void)state;
@@ -276,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup(what_does_not_apply_is_left_out_and_told, setup),
 		cmocka_unit_test_setup(a_device_is_only_read, setup),
 		cmocka_unit_test_setup(a_full_disk_is_refused_with_its_numbers, setup),
+		cmocka_unit_test_setup(a_limit_of_files_is_told_from_a_full_disk, setup),
 		cmocka_unit_test_setup(the_smallest_disk_limits_what_all_take_together, setup),
 		cmocka_unit_test_setup(a_whole_disk_is_written_without_a_limit_of_time, setup),
 		cmocka_unit_test_setup(the_source_runs_no_longer_than_the_run_it_is_compared_with, setup),

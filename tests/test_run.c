@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -228,6 +229,27 @@ static void what_has_room_is_one_file(void **state)
 	check_run(&kit);
 	assert_int_equal(scratch_io_count(run_files_of(kit.files, 0)), 1);
 	assert_int_equal(scratch_io_gone_bytes(run_files_of(kit.files, 0)), 0);
+	trial_kit_close(&kit);
+}
+
+/* What the process, or FAT, allows of a file is less than the stream. */
+static void a_limit_of_files_makes_several(void **state)
+{
+	struct rlimit limit, ours;
+	struct trial_kit kit;
+
+	(void)state;
+	trial_kit_open(&kit, 1);
+	kit.config.rate_bps = 64000000;
+	kit.config.duration_ns = 500 * MS;
+	kit.config.limit_bytes = 0;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	ours = (struct rlimit){ .rlim_cur = 1 << 20, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &ours), 0);
+	execute(&kit);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	check_run(&kit);
+	assert_true(scratch_io_count(run_files_of(kit.files, 0)) >= 4);
 	trial_kit_close(&kit);
 }
 
@@ -604,6 +626,7 @@ int main(void)
 		cmocka_unit_test(nothing_stays_when_nothing_is_to_be_read),
 		cmocka_unit_test(old_files_go_so_that_the_budget_is_kept),
 		cmocka_unit_test(what_has_room_is_one_file),
+		cmocka_unit_test(a_limit_of_files_makes_several),
 		cmocka_unit_test(without_room_it_does_not_begin),
 		cmocka_unit_test(a_stall_is_in_the_trace),
 		cmocka_unit_test(a_disk_that_is_too_slow_shows_its_overflow),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -171,6 +172,24 @@ static void what_others_need_stays_free(void **state)
 	target_close(&target);
 }
 
+static void no_file_is_longer_than_it_may_be(void **state)
+{
+	struct rlimit limit, ours;
+	struct target target = { .fs = "ext4" };
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	ours = (struct rlimit){ .rlim_cur = 5 * MIB + 5, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &ours), 0);
+	assert_int_equal(scratch_file_most(&target), 5 * MIB);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	snprintf(target.fs, sizeof(target.fs), "vfat");
+	assert_int_equal(scratch_file_most(&target),
+			 limit.rlim_cur < 4 * GIB ? limit.rlim_cur : 4 * GIB - MIB);
+	target.kind = TARGET_DEVICE;
+	assert_true(scratch_file_most(&target) == UINT64_MAX);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -180,6 +199,7 @@ int main(void)
 		TEST(nothing_is_left_of_who_is_killed),
 		TEST(without_nameless_files_the_name_is_gone_at_once),
 		TEST(what_others_need_stays_free),
+		TEST(no_file_is_longer_than_it_may_be),
 	};
 
 	return cmocka_run_group_tests_name("scratch", tests, NULL, NULL);

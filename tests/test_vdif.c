@@ -270,6 +270,131 @@ static void the_fill_pattern_goes_on_from_any_offset(void **state)
 		}
 }
 
+static bool is_same(const struct vdif_header *a, const struct vdif_header *b)
+{
+	return a->is_invalid == b->is_invalid && a->is_legacy == b->is_legacy &&
+	       a->is_complex == b->is_complex && a->epoch == b->epoch && a->version == b->version &&
+	       a->channels_log2 == b->channels_log2 && a->bits == b->bits && a->edv == b->edv &&
+	       a->thread == b->thread && a->station == b->station && a->second == b->second &&
+	       a->frame == b->frame && a->frame_bytes == b->frame_bytes &&
+	       a->sample_rate_hz == b->sample_rate_hz && a->packet_number == b->packet_number &&
+	       a->valid_mask == b->valid_mask && a->valid_mask_len == b->valid_mask_len;
+}
+
+static void what_is_put_is_read_again(void **state)
+{
+	static const struct vdif_header headers[] = {
+		{ .frame_bytes = 8032, .bits = 2, .channels_log2 = 4, .epoch = 53, .second = 13046400 },
+		{ .frame_bytes = 24, .bits = 8, .is_legacy = true, .thread = 1023, .station = 0xffff },
+		{ .frame_bytes = (UINT32_C(1) << 27) - 8,
+		  .bits = 32,
+		  .channels_log2 = 31,
+		  .is_invalid = true,
+		  .is_complex = true,
+		  .epoch = 63,
+		  .version = 7,
+		  .second = (UINT32_C(1) << 30) - 1,
+		  .frame = (UINT32_C(1) << 24) - 1 },
+		{ .frame_bytes = 8032, .bits = 2, .edv = VDIF_EDV_NICT, .sample_rate_hz = 64000000 },
+		{ .frame_bytes = 5032, .bits = 2, .edv = VDIF_EDV_VLBA, .sample_rate_hz = 250000 },
+		{ .frame_bytes = 8032,
+		  .bits = 8,
+		  .is_complex = true,
+		  .edv = VDIF_EDV_NICT,
+		  .sample_rate_hz = 1001000 },
+		{ .frame_bytes = 8224,
+		  .bits = 2,
+		  .edv = VDIF_EDV_ALMA,
+		  .packet_number = UINT64_C(0x123456789abcdef0) },
+		{ .frame_bytes = 8224,
+		  .bits = 2,
+		  .edv = VDIF_EDV_MULTIPLEXED,
+		  .valid_mask_len = 40,
+		  .valid_mask = UINT64_C(0xff00ff00ff) },
+		{ .frame_bytes = 10032, .bits = 2, .edv = VDIF_EDV_MARK5B },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		unsigned char bytes[VDIF_HEADER_BYTES + 1];
+		struct vdif_header header;
+
+		memset(bytes, 0xee, sizeof(bytes));
+		assert_true(vdif_put_header(bytes, &headers[i]));
+		assert_int_equal(bytes[headers[i].is_legacy ? 16 : 32], 0xee);
+		assert_true(vdif_read(bytes, &header));
+		assert_true(is_same(&header, &headers[i]));
+	}
+}
+
+/* All but the words of an extension that have no field here. */
+static void real_headers_are_put_as_they_were(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		unsigned char made[VDIF_HEADER_BYTES];
+		struct vdif_header header;
+		size_t len;
+		unsigned char *bytes = sample_read(samples[i].name, &len);
+
+		assert_true(vdif_read(bytes, &header));
+		assert_true(vdif_put_header(made, &header));
+		assert_memory_equal(made, bytes, samples[i].edv ? 24 : 16);
+		free(bytes);
+	}
+}
+
+static void what_has_no_room_is_not_put(void **state)
+{
+	const struct vdif_header good = { .frame_bytes = 8032, .bits = 2 };
+	struct vdif_header bad[] = { good, good, good, good, good, good, good, good, good };
+	unsigned char bytes[VDIF_HEADER_BYTES] = { 0 };
+
+	(void)state;
+	bad[0].frame_bytes = 8033;
+	bad[1].frame_bytes = 32;
+	bad[2].bits = 33;
+	bad[3].bits = 0;
+	bad[4].thread = 1024;
+	bad[5].frame = UINT32_C(1) << 24;
+	bad[6].edv = VDIF_EDV_NICT;
+	bad[6].sample_rate_hz = 64000001;
+	bad[7].edv = VDIF_EDV_VLBA; /* frames of 5032 or 1032 bytes only */
+	bad[8].is_legacy = true;
+	bad[8].edv = VDIF_EDV_NICT;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_false(vdif_put_header(bytes, &bad[i]));
+		assert_int_equal(bytes_le64(bytes + 8), 0);
+	}
+	assert_true(vdif_put_header(bytes, &good));
+}
+
+static void the_epoch_is_the_latest_half_year(void **state)
+{
+	(void)state;
+	assert_int_equal(vdif_epoch_of(946684800), 0);
+	assert_int_equal(vdif_epoch_of(962409599), 0);
+	assert_int_equal(vdif_epoch_of(962409600), 1);
+	assert_int_equal(vdif_epoch_of(1796083200), 53); /* 2026-12-01 */
+	assert_int_equal(vdif_epoch_of(INT64_C(2000000000)), 63);
+}
+
+static void a_station_has_two_letters_or_a_number(void **state)
+{
+	char name[VDIF_STATION_LEN];
+	uint16_t station;
+
+	(void)state;
+	assert_true(vdif_station_of("Ef", &station));
+	assert_string_equal(vdif_station_name(name, station), "Ef");
+	assert_true(vdif_station_of("0xfffc", &station));
+	assert_int_equal(station, 0xfffc);
+	assert_false(vdif_station_of("E", &station));
+	assert_false(vdif_station_of("Eff", &station));
+	assert_false(vdif_station_of("65536", &station));
+	assert_false(vdif_station_of("", &station));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +407,11 @@ int main(void)
 		cmocka_unit_test(stations_are_letters_or_numbers),
 		cmocka_unit_test(an_invalid_frame_is_like_its_model),
 		cmocka_unit_test(an_invalid_frame_has_no_valid_channel),
+		cmocka_unit_test(what_is_put_is_read_again),
+		cmocka_unit_test(real_headers_are_put_as_they_were),
+		cmocka_unit_test(what_has_no_room_is_not_put),
+		cmocka_unit_test(the_epoch_is_the_latest_half_year),
+		cmocka_unit_test(a_station_has_two_letters_or_a_number),
 		cmocka_unit_test(the_fill_pattern_goes_on_from_any_offset),
 	};
 

@@ -10,6 +10,7 @@
 #include "drivers/units.h"
 #include "recorder/host.h"
 #include "ringbuf/memory.h"
+#include "tools/end_signals.h"
 #include "tools/json_file.h"
 #include "tools/output_file.h"
 #include "tools/qualify/baseline.h"
@@ -17,7 +18,6 @@
 #include "tools/qualify/qualify_html.h"
 #include "tools/qualify/qualify_json.h"
 #include "tools/qualify/qualify_options.h"
-#include "tools/qualify/qualify_signals.h"
 #include "tools/qualify/qualify_targets.h"
 #include "tools/qualify/qualify_text.h"
 
@@ -29,7 +29,7 @@ struct program {
 	struct sysfs sysfs;
 	struct trial trial;
 	struct trial_control control;
-	struct qualify_signals signals;
+	struct end_signals signals;
 	struct plan_disk disks[TARGET_MAX];
 	struct plan plan;
 	struct judgement judgement;
@@ -210,6 +210,25 @@ static int finish(struct program *program, int status)
 	return status;
 }
 
+/* Of the signals' thread. */
+static void cancel(void *context)
+{
+	struct program *program = context;
+
+	atomic_store_explicit(&program->control.is_cancelled, true, memory_order_relaxed);
+	end_signals_say(
+		NAME,
+		"ending: the report is of what was measured so far; a second signal ends at once");
+}
+
+static void leave_at_once(void *context)
+{
+	(void)context;
+	end_signals_say(NAME, "ended by a second signal, without a report");
+	host_report(VERDICT_INCONCLUSIVE, true);
+	_exit(VERDICT_INCONCLUSIVE);
+}
+
 static int qualify(void *context)
 {
 	struct program *program = context;
@@ -224,9 +243,10 @@ static int qualify(void *context)
 	};
 	int status, ret;
 
-	program->signals.is_cancelled = &program->control.is_cancelled;
-	program->signals.exit_status = VERDICT_INCONCLUSIVE;
-	if (qualify_signals_start(&program->signals) < 0)
+	program->signals.end = cancel;
+	program->signals.abort = leave_at_once;
+	program->signals.context = program;
+	if (end_signals_start(&program->signals) < 0)
 		return say(EX_OSERR, "can't take signals");
 	status = prepare(program);
 	if (status)

@@ -82,17 +82,25 @@ struct libmnt_fs *block_find_mount(struct libmnt_table *table, const char *path)
 	}
 }
 
-bool block_find_file(const struct sysfs *sysfs, const char *path, char *directory)
+/* The mount that the file lies on; NULL. @table: to be given back with it. */
+static struct libmnt_fs *mount_of_file(const struct sysfs *sysfs, const char *path,
+				       struct libmnt_table **table)
 {
 	char mounts[PATH_MAX];
+
+	*table = NULL;
+	if (path[0] != '/' || sysfs_path(sysfs, "proc/self/mountinfo", mounts) < 0)
+		return NULL;
+	*table = mnt_new_table_from_file(mounts);
+	return *table ? block_find_mount(*table, path) : NULL;
+}
+
+bool block_find_file(const struct sysfs *sysfs, const char *path, char *directory)
+{
 	struct libmnt_table *table;
-	struct libmnt_fs *fs;
+	struct libmnt_fs *fs = mount_of_file(sysfs, path, &table);
 	bool is_found = false;
 
-	if (path[0] != '/' || sysfs_path(sysfs, "proc/self/mountinfo", mounts) < 0)
-		return false;
-	table = mnt_new_table_from_file(mounts);
-	fs = table ? block_find_mount(table, path) : NULL;
 	if (fs)
 		is_found = block_find(sysfs, mnt_fs_get_devno(fs), directory) ||
 			   (mnt_fs_get_srcpath(fs) &&
@@ -258,6 +266,48 @@ static bool read_usb_serial(const struct sysfs *sysfs, const char *directory, ch
 		    strcmp(subsystem, "usb") == 0 && sysfs_has(sysfs, path, "speed"))
 			return sysfs_line(sysfs, path, "serial", text, len) && text[0];
 	text[0] = '\0';
+	return false;
+}
+
+bool block_fs_is_memory(const char *fs)
+{
+	return strcmp(fs, "tmpfs") == 0 || strcmp(fs, "ramfs") == 0 || strcmp(fs, "devtmpfs") == 0;
+}
+
+/* A loop device is memory when its file is. */
+static bool lies_in_memory(const struct sysfs *sysfs, const char *directory, char *text, size_t len)
+{
+	struct libmnt_table *table;
+	struct libmnt_fs *fs;
+	char file[PATH_MAX];
+	bool is_memory;
+
+	if (!sysfs_line(sysfs, directory, "loop/backing_file", file, sizeof(file)))
+		return false;
+	fs = mount_of_file(sysfs, file, &table);
+	is_memory = fs && mnt_fs_get_fstype(fs) && block_fs_is_memory(mnt_fs_get_fstype(fs));
+	if (is_memory)
+		snprintf(text, len, "%.32s, a file on %.16s", block_name(directory),
+			 mnt_fs_get_fstype(fs));
+	mnt_unref_table(table);
+	return is_memory;
+}
+
+bool block_memory(const struct sysfs *sysfs, const char *directory, char *text, size_t len)
+{
+	struct block_list stack;
+
+	block_stack(sysfs, directory, &stack);
+	for (unsigned i = 0; i < stack.count; i++) {
+		const char *device = stack.directories[i];
+
+		if (block_kind(sysfs, device) == BLOCK_MEMORY) {
+			snprintf(text, len, "%s", block_name(device));
+			return true;
+		}
+		if (lies_in_memory(sysfs, device, text, len))
+			return true;
+	}
 	return false;
 }
 

@@ -81,6 +81,15 @@ void block_mapped(const struct sysfs *sysfs, char *directory);
  */
 bool block_serial(const struct sysfs *sysfs, const char *directory, char *text, size_t len);
 
+/** block_fs_is_memory() - of its type: "tmpfs" and its like */
+bool block_fs_is_memory(const char *fs);
+
+/**
+ * block_memory() - does @directory, or anything that it lies on, lie in memory?
+ * @text: what does, for people: "zram0", "loop0, a file on tmpfs"; as it was when nothing does
+ */
+bool block_memory(const struct sysfs *sysfs, const char *directory, char *text, size_t len);
+
 /** block_model() - vendor and model of a disk; "raid5 of sda, sdb" of an md; "" */
 void block_model(const struct sysfs *sysfs, const char *directory, char *text, size_t len);
 

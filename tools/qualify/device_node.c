@@ -71,17 +71,17 @@ bool device_node_is_at(const struct sysfs *sysfs, const char *directory, const c
 /* ---- USB ---- */
 
 /*
- * What a device that runs slower could do, in Mbit/s. A USB 3 device calls itself 2.1 on a USB 2 link; what it really
- * can do stands in its BOS descriptor, which the kernel shows since 6.10. Before, 2.1 is taken for USB 3: hardly any
- * other device says so.
+ * What a device that runs slower could do, in Mbit/s. A USB 3 device calls itself 2.1 on a USB 2 link, and so do USB 2
+ * devices that know link power management. Which it is stands in its BOS descriptor, which the kernel shows since 6.10.
  */
-static unsigned usb_device_mbps(const struct sysfs *sysfs, const char *directory)
+static unsigned usb_device_mbps(const struct sysfs *sysfs, const char *directory, bool *is_doubtful)
 {
 	unsigned version = read_tenths(sysfs, directory, "version"), mbps;
 	unsigned char bos[256];
 	int got = sysfs_read(sysfs, directory, "bos_descriptors", bos, sizeof(bos));
 
-	mbps = version >= (got < 0 ? 21 : 30) ? 5000 : version >= 20 ? 480 : 12;
+	*is_doubtful = got < 0 && version >= 21 && version < 30;
+	mbps = version >= 30 ? 5000 : version >= 20 ? 480 : 12;
 	for (int at = 5; at + 3 <= got && bos[at] >= 3; at += bos[at]) {
 		if (bos[at + 2] == 3 && mbps < 5000) /* SuperSpeed */
 			mbps = 5000;
@@ -122,7 +122,7 @@ static double usb_payload(unsigned mbps, int64_t lanes)
 static bool look_at_usb(const struct sysfs *sysfs, const char *directory, struct trial_node *node)
 {
 	unsigned mbps = (unsigned)sysfs_number(sysfs, directory, "speed", 0), device, port;
-	bool is_root_hub = strncmp(last_name(directory), "usb", 3) == 0;
+	bool is_root_hub = strncmp(last_name(directory), "usb", 3) == 0, is_doubtful;
 	char driver[32], interface[80];
 
 	if (!sysfs_has(sysfs, directory, "speed"))
@@ -143,7 +143,7 @@ static bool look_at_usb(const struct sysfs *sysfs, const char *directory, struct
 	if (sysfs_link_name(sysfs, directory, interface, driver, sizeof(driver)) &&
 	    strcmp(driver, "hub") != 0)
 		append(node, ", %s", driver);
-	device = usb_device_mbps(sysfs, directory);
+	device = usb_device_mbps(sysfs, directory, &is_doubtful);
 	port = usb_port_mbps(sysfs, directory);
 	if (device > mbps && port > mbps) {
 		unsigned both = device < port ? device : port;
@@ -151,6 +151,7 @@ static bool look_at_usb(const struct sysfs *sysfs, const char *directory, struct
 		node->capable_bps = usb_payload(both, 1);
 		append(node, "; device and port can do %u", both);
 	}
+	node->may_be_faster = is_doubtful && mbps == 480 && port > mbps;
 	return true;
 }
 

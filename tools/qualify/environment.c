@@ -15,12 +15,17 @@
 
 /* ---- the file system ---- */
 
-/* The mount that the path lies on; or any of the file system, when that is another one's or there is no such path. */
+/*
+ * The mount that the path lies on; or any of the file system, when that is another one's or there is no such path. Of a
+ * device only one of its own: where its node lies says nothing.
+ */
 static struct libmnt_fs *find_mount(struct libmnt_table *table, const struct target *target)
 {
 	char real[PATH_MAX];
 	struct libmnt_fs *fs;
 
+	if (target->kind == TARGET_DEVICE)
+		return mnt_table_find_devno(table, target->fs_device, MNT_ITER_BACKWARD);
 	if (!realpath(target->path, real))
 		snprintf(real, sizeof(real), "%s", target->path);
 	fs = block_find_mount(table, real);
@@ -175,6 +180,15 @@ static bool find_disk(const struct sysfs *sysfs, const struct target *target, ch
 	return true;
 }
 
+static void look_for_memory(const struct sysfs *sysfs, const char *directory,
+			    struct trial_environment *environment)
+{
+	if (block_fs_is_memory(environment->fs))
+		snprintf(environment->memory, sizeof(environment->memory), "%s", environment->fs);
+	else if (directory[0])
+		block_memory(sysfs, directory, environment->memory, sizeof(environment->memory));
+}
+
 void environment_look(const struct sysfs *sysfs, const struct target *target,
 		      struct trial_environment *environment)
 {
@@ -189,6 +203,7 @@ void environment_look(const struct sysfs *sysfs, const struct target *target,
 	}
 	if (find_disk(sysfs, target, directory))
 		look_at_disk(sysfs, directory, environment);
+	look_for_memory(sysfs, directory, environment);
 	environment_add_notes(sysfs, target, directory, environment);
 }
 

@@ -273,9 +273,14 @@ void environment_add_notes(const struct sysfs *sysfs, const struct target *targe
 	block_stack(sysfs, directory, &stack);
 	for (unsigned i = 0; i < stack.count; i++)
 		note_device(sysfs, stack.directories[i], environment);
-	for (unsigned i = 0; i < environment->path_count; i++)
+	for (unsigned i = 0; i < environment->path_count; i++) {
 		if (strcmp(environment->path[i].kind, "iscsi") == 0)
 			note(environment,
 			     "%s lies on another machine (iSCSI): the network between is tried as well",
 			     environment->disk_name);
+		if (environment->path[i].may_be_faster)
+			note(environment,
+			     "%s runs at USB 2 in a port for USB 3: if it is a USB 3 device (this kernel doesn't tell), another cable or port makes it faster",
+			     environment->path[i].name);
+	}
 }

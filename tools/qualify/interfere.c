@@ -81,7 +81,7 @@ static int fill_file(struct interfere *x, uint64_t most_bytes)
 {
 	int64_t until_ns = units_monotonic_ns() + INTERFERE_FILL_NS;
 
-	while (x->file_bytes < most_bytes && units_monotonic_ns() < until_ns) {
+	while (x->file_bytes + FILL_BYTES <= most_bytes && units_monotonic_ns() < until_ns) {
 		ssize_t n;
 
 		sim_fill(x->data, FILL_BYTES, x->file_bytes, 0);
@@ -123,9 +123,11 @@ int interfere_start(struct interfere **out, const struct target *target, uint64_
 	x->chance = (uint64_t)units_realtime_ns() | 1;
 	x->data = aligned_alloc(PAGE_BYTES, FILL_BYTES);
 	x->fd = x->data ? open_file(target) : -ENOMEM;
-	ret = x->fd < 0 ? x->fd :
-			  fill_file(x, scratch_room_bytes(target, most_bytes ? most_bytes :
-									       INTERFERE_FILE_BYTES));
+	if (most_bytes == 0)
+		most_bytes = INTERFERE_FILE_BYTES;
+	if (scratch_file_most(target) < most_bytes)
+		most_bytes = scratch_file_most(target);
+	ret = x->fd < 0 ? x->fd : fill_file(x, scratch_room_bytes(target, most_bytes));
 	if (ret == 0)
 		ret = -pthread_create(&x->thread, NULL, interfere_main, x);
 	if (ret < 0) {

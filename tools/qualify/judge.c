@@ -7,6 +7,8 @@
 
 #include "tools/qualify/judge_parts.h"
 
+#define RATE_STEP_BPS 1e6 /* of judge_best_rate() */
+
 static const char *const names[] = {
 	[VERDICT_PASS] = "PASS",
 	[VERDICT_MARGINAL] = "MARGINAL",
@@ -61,6 +63,7 @@ static void put_measured_row(const struct evidence *evidence, struct judgement *
 		.rate_bps = judgement->rate_bps,
 		.result = judgement->result,
 		.is_measured = true,
+		.has_room = predict_has_room(evidence, (double)judgement->rate_bps),
 		.rho = judgement->rho,
 		.ring_bytes = judgement->ring_needed_bytes,
 		.h_max_s = judgement->h_max_s,
@@ -105,6 +108,8 @@ static int predict(const struct evidence *evidence, struct judgement *judgement)
 		ret = predict_best_rate(evidence, &judgement->best_rate_bps);
 	if (ret == -ENODATA)
 		ret = 0;
+	judgement->is_best_by_room =
+		!predict_has_room(evidence, (double)judgement->best_rate_bps + RATE_STEP_BPS);
 	if (ret == 0)
 		ret = stalls_survival(times.disks, times.disk_count, judgement);
 	return ret;

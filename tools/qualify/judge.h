@@ -48,6 +48,7 @@ struct judgement_row {
 	uint64_t rate_bps;
 	enum verdict result;
 	bool is_measured; /* else predicted, from replayed times */
+	bool has_room; /* for so much in the planned time, on the disks; true also when that is not known */
 	double rho;
 	double ring_bytes; /* needed for the planned time; infinite = no ring is enough */
 	double h_max_s;    /* with the ring that was asked for */
@@ -111,6 +112,7 @@ struct judgement {
 	} survival[JUDGEMENT_CURVE_MAX]; /* of the paced run, submitted to come back */
 	unsigned survival_count;
 	uint64_t best_rate_bps; /* the highest rate that would pass, by replay; 0 = none */
+	bool is_best_by_room; /* it is no higher since the disks have no room for more in the planned time */
 };
 
 /** judge() - @trial is not changed. Return: 0; -ENOMEM. */

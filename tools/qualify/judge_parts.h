@@ -85,6 +85,9 @@ double predict_factor(double horizon_s, double tested_s);
 /** predict_space_bytes() - what a recording at that rate takes on the disks, and what they have; free: -1 = not known */
 double predict_space_bytes(const struct evidence *evidence, double rate_bps, double *free_bytes);
 
+/** predict_has_room() - have the disks room for the planned time at that rate? true also when that is not known */
+bool predict_has_room(const struct evidence *evidence, double rate_bps);
+
 /* judge_rules.c */
 
 /** rules_apply() - every reason there is; sets the result. eta and shared_node are set here, too */

@@ -56,6 +56,13 @@ double predict_space_bytes(const struct evidence *evidence, double rate_bps, dou
 	return rate_bps / 8 * evidence->horizon_s * JUDGE_SPACE_FACTOR;
 }
 
+bool predict_has_room(const struct evidence *evidence, double rate_bps)
+{
+	double free_bytes, needed = predict_space_bytes(evidence, rate_bps, &free_bytes);
+
+	return free_bytes < 0 || needed <= free_bytes;
+}
+
 /* ---- the ring that is needed ---- */
 
 struct need {
@@ -162,7 +169,8 @@ static int find_trend(const struct evidence *evidence, struct judgement *judgeme
 {
 	const struct trial_run *run = evidence->paced;
 	struct span span = { 0 };
-	double slope;
+	/* what is kept until it is durable comes and goes */
+	double slope, least_bytes = GROWTH_BLOCKS * evidence->block_bytes + evidence->hold_bytes;
 
 	judgement->full_in_s = INFINITY;
 	judgement->slope_bps = 0;
@@ -176,7 +184,7 @@ static int find_trend(const struct evidence *evidence, struct judgement *judgeme
 			return ret;
 		if (half == 0)
 			judgement->slope_bps = slope * 8;
-		if (slope <= 0 || !rises_throughout(&span, GROWTH_BLOCKS * evidence->block_bytes))
+		if (slope <= 0 || !rises_throughout(&span, least_bytes))
 			continue;
 		last_s = span.x[span.count - 1];
 		last_bytes = span.y[span.count - 1];
@@ -251,10 +259,7 @@ int predict_ring(const struct evidence *evidence, struct judgement *judgement)
 static enum verdict weigh_row(const struct evidence *evidence, const struct judgement_row *row,
 			      const struct need *need)
 {
-	double free_bytes, space_bytes;
-
-	space_bytes = predict_space_bytes(evidence, (double)row->rate_bps, &free_bytes);
-	if (row->rho > evidence->rho_fail || (free_bytes >= 0 && space_bytes > free_bytes) ||
+	if (row->rho > evidence->rho_fail || !row->has_room ||
 	    ring_for(need, JUDGE_RING_FACTOR_LEAST) > evidence->ring_bytes)
 		return VERDICT_FAIL;
 	if (row->rho > evidence->rho_pass || row->ring_bytes > evidence->ring_bytes)
@@ -270,7 +275,10 @@ int predict_row(const struct evidence *evidence, uint64_t rate_bps, struct judge
 	struct need need;
 	int ret = ring_model_replay(&model, rate, &level);
 
-	*row = (struct judgement_row){ .rate_bps = rate_bps };
+	*row = (struct judgement_row){
+		.rate_bps = rate_bps,
+		.has_room = predict_has_room(evidence, rate),
+	};
 	if (ret < 0)
 		return ret;
 	row->rho = predict_rho(evidence, rate);

@@ -17,6 +17,9 @@
 #define LARGE_STALL 0.5     /* of the worst */
 #define BUFFERED_MEMORIES 2
 #define ROLLOVER_RING_SHARE 1.5
+#define RANDOM_LEAST 0.9 /* of the random operations that were due */
+#define RANDOM_LATE 8
+#define FOREIGN_LEAST_BYTES 1e6 /* a file system writes for itself as well */
 
 struct judgement_reason *reason_add(struct judgement *judgement, const char *code,
 				    enum verdict weight, int disk, struct reason_numbers numbers)
@@ -50,6 +53,15 @@ const char *reason_path(const struct evidence *evidence, int disk)
 
 /* ---- what went wrong ---- */
 
+/* What has no room any more says nothing of how fast it is. */
+static bool has_full_disk(const struct trial_run *run)
+{
+	for (unsigned i = 0; run->was_run && i < run->part_count; i++)
+		if (run->parts[i].state == DISK_FULL)
+			return true;
+	return false;
+}
+
 /*
  * What neither was counted as lost nor came back as written is lost as well. Not of a run that broke off, which says
  * so; nor of a real source, which may send what is not of the recording.
@@ -59,7 +71,7 @@ static double lost_in(const struct trial_run *run)
 	uint64_t counted = run->overflow_bytes + run->lost_bytes + run->source_lost_bytes,
 		 known = counted + run->written_bytes;
 
-	if (!run->was_run)
+	if (!run->was_run || has_full_disk(run))
 		return 0;
 	if (!run->error[0] && run->phase != PHASE_SOURCE && run->stream_bytes > known)
 		counted += run->stream_bytes - known;
@@ -72,7 +84,7 @@ static void overflow_of(const struct trial_run *run, struct judgement *judgement
 	double bytes = lost_in(run);
 	struct judgement_reason *reason;
 
-	if (bytes == 0 && run->overflow_count == 0)
+	if ((bytes == 0 && run->overflow_count == 0) || has_full_disk(run))
 		return;
 	reason = reason_add(judgement, "OVERFLOW", VERDICT_FAIL, -1,
 			    (struct reason_numbers){ bytes, 0, "bytes" });
@@ -102,13 +114,27 @@ static void failed(const struct evidence *evidence, int disk, const char *why,
 	ADVISE(reason, "look at the kernel's log, at cable and power supply, then try again");
 }
 
+/* Somebody else took the room: the reserve is ours to keep, and runs are cut to what there is. */
+static void filled(const struct evidence *evidence, int disk, const char *why,
+		   struct judgement *judgement)
+{
+	struct judgement_reason *reason = reason_add(judgement, "FULL", VERDICT_INCONCLUSIVE, disk,
+						     (struct reason_numbers){ 1, 0, "" });
+
+	SAY(reason, "%.150s was filled by others while it was tried: %.300s.",
+	    reason_path(evidence, disk), why);
+	ADVISE(reason, "free some space, let nobody else write there, and test again");
+}
+
 static void io_error_of(const struct trial_run *run, const struct evidence *evidence,
 			struct judgement *judgement)
 {
 	for (unsigned i = 0; run->was_run && i < run->part_count; i++) {
 		const struct trial_part *part = &run->parts[i];
 
-		if (part->state != DISK_OK || part->error[0])
+		if (part->state == DISK_FULL)
+			filled(evidence, (int)part->disk, part->error, judgement);
+		else if (part->state != DISK_OK || part->error[0])
 			failed(evidence, (int)part->disk,
 			       part->error[0] ? part->error : session_disk_state_name(part->state),
 			       judgement);
@@ -344,6 +370,11 @@ static void short_test(const struct evidence *evidence, struct judgement *judgem
 	ADVISE(reason, "test for %s at least", text_time(least, least_s));
 }
 
+static double foreign_bytes(const struct trial_part *part, double share)
+{
+	return share < 1 ? share / (1 - share) * (double)part->written_bytes : INFINITY;
+}
+
 /* Our own writes make io pressure as well: it only counts where the sectors are not known. */
 static void foreign_io(const struct evidence *evidence, struct judgement *judgement)
 {
@@ -355,7 +386,7 @@ static void foreign_io(const struct evidence *evidence, struct judgement *judgem
 		       limit = is_known ? FOREIGN_MOST : PRESSURE_MOST;
 		struct judgement_reason *reason;
 
-		if (share <= limit)
+		if (share <= limit || (is_known && foreign_bytes(part, share) < FOREIGN_LEAST_BYTES))
 			continue;
 		reason = reason_add(judgement, "FOREIGN_IO", VERDICT_INCONCLUSIVE, (int)part->disk,
 				    (struct reason_numbers){ share, limit, "" });
@@ -448,19 +479,52 @@ static void source(const struct evidence *evidence, struct judgement *judgement)
 	ADVISE(reason, "put source and disks on different buses");
 }
 
+/* A disk that had no time for the others was not tried beside them; a few are still under way at the end. */
+static void not_interfered(const struct evidence *evidence, struct judgement *judgement)
+{
+	const struct trial_run *run = &evidence->trial->interfered;
+
+	for (unsigned i = 0; run->was_run && !run->error[0] && i < run->part_count; i++) {
+		const struct trial_part *part = &run->parts[i];
+		double share =
+			(double)part->random_done_count / fmax((double)part->random_due_count, 1);
+		struct judgement_reason *reason;
+
+		if (part->random_done_count + RANDOM_LATE >= part->random_due_count ||
+		    share >= RANDOM_LEAST)
+			continue;
+		reason = reason_add(judgement, "NOT_INTERFERED", VERDICT_INCONCLUSIVE, (int)part->disk,
+				    (struct reason_numbers){ share, RANDOM_LEAST, "" });
+		SAY(reason,
+		    "%.150s: only %.0f %% of the random I/O beside the recording was done: how the two get on with each other is not known.",
+		    reason_path(evidence, (int)part->disk), share * 100);
+		ADVISE(reason, "let nobody else use this disk while you record, or test a lower rate");
+	}
+}
+
 static void interference(const struct evidence *evidence, struct judgement *judgement)
 {
 	const struct trial_run *run = &evidence->trial->interfered;
 	struct judgement_reason *reason;
 	char lost[JUDGE_TEXT_LEN];
 
-	if (lost_in(run) == 0)
+	if (lost_in(run) == 0) {
+		not_interfered(evidence, judgement);
 		return;
+	}
 	reason = reason_add(judgement, "INTERFERENCE", VERDICT_MARGINAL, -1,
 			    (struct reason_numbers){ lost_in(run), 0, "bytes" });
 	SAY(reason, "With 5 %% of random I/O beside it the recording lost %s.",
 	    text_size(lost, lost_in(run)));
 	ADVISE(reason, "let nobody else use these disks while you record");
+}
+
+static bool has_device(const struct trial *trial)
+{
+	for (unsigned i = 0; i < trial->disk_count; i++)
+		if (trial->disks[i].target.kind == TARGET_DEVICE)
+			return true;
+	return false;
 }
 
 static void not_run(const struct evidence *evidence, struct judgement *judgement)
@@ -476,7 +540,12 @@ static void not_run(const struct evidence *evidence, struct judgement *judgement
 		SAY(reason, "The run at the rate did not come to its end: %.350s.", trial->paced.error);
 	else
 		SAY(reason, "There was no run at the rate, and only that decides.");
-	ADVISE(reason, "run the paced phase");
+	if (trial->paced.error[0])
+		ADVISE(reason, "do what it says, and test again");
+	else if (has_device(trial))
+		ADVISE(reason, "give a directory on the disk, or see --destroy");
+	else
+		ADVISE(reason, "run the paced phase");
 }
 
 struct rule {

@@ -102,23 +102,18 @@ void rule_untraced(const struct evidence *evidence, struct judgement *judgement)
 	ADVISE(reason, "test with larger blocks, or for a shorter time");
 }
 
-static bool is_memory(const char *fs)
-{
-	return strcmp(fs, "tmpfs") == 0 || strcmp(fs, "ramfs") == 0 || strcmp(fs, "devtmpfs") == 0;
-}
-
 void rule_memory(const struct evidence *evidence, struct judgement *judgement)
 {
 	for (unsigned d = 0; d < evidence->disk_count; d++) {
-		const char *fs = evidence->trial->disks[d].environment.fs;
+		const char *memory = evidence->trial->disks[d].environment.memory;
 		struct judgement_reason *reason;
 
-		if (!is_memory(fs))
+		if (!memory[0])
 			continue;
 		reason = reason_add(judgement, "CACHED", VERDICT_INCONCLUSIVE, (int)d,
 				    (struct reason_numbers){ 1, 0, "" });
-		SAY(reason, "%.150s is in memory (%.30s): no disk was measured.",
-		    reason_path(evidence, (int)d), fs);
+		SAY(reason, "%.150s is in memory (%.60s): no disk was measured.",
+		    reason_path(evidence, (int)d), memory);
 		ADVISE(reason, "give a directory on the disk that is to record");
 	}
 }

@@ -190,8 +190,9 @@ void text_headline(const struct evidence *evidence, struct judgement *judgement)
 		snprintf(judgement->evidence, sizeof(judgement->evidence),
 			 "Nothing was recorded at a rate: what is said of one is a prediction.");
 	else if (evidence->paced->overflow_count || evidence->paced->overflow_bytes)
-		snprintf(judgement->evidence, sizeof(judgement->evidence), "%llu overflows in %s.",
+		snprintf(judgement->evidence, sizeof(judgement->evidence), "%llu overflow%s in %s.",
 			 (unsigned long long)evidence->paced->overflow_count,
+			 evidence->paced->overflow_count == 1 ? "" : "s",
 			 text_time(tested, evidence->tested_s));
 	else
 		snprintf(judgement->evidence, sizeof(judgement->evidence),

@@ -224,7 +224,16 @@ static int check_room(struct plan *plan, const struct plan_wanted *wanted)
 	for (unsigned i = 0; i < wanted->disk_count; i++) {
 		const struct plan_disk *disk = &wanted->disks[i];
 
-		if (disk->is_device || disk->room_bytes >= PLAN_ROOM_MIN)
+		if (disk->is_device)
+			continue;
+		if (disk->file_most < PLAN_ROOM_MIN) {
+			snprintf(plan->error, sizeof(plan->error),
+				 "%.200s: no file may have more than %s (see ulimit -f), and %s are needed at least",
+				 disk->path, units_format_size(room_text, disk->file_most),
+				 units_format_size(least_text, PLAN_ROOM_MIN));
+			return -ENOSPC;
+		}
+		if (disk->room_bytes >= PLAN_ROOM_MIN)
 			continue;
 		snprintf(plan->error, sizeof(plan->error),
 			 "%.200s has %s free, and with the reserve for others %s may be written: at least %s are needed",

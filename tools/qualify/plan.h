@@ -21,6 +21,7 @@ struct plan_disk {
 	const char *path;
 	uint64_t free_bytes;   /* of what it lies on */
 	uint64_t room_bytes;   /* may be taken at a time; 0 = it is only read */
+	uint64_t file_most;    /* of a single file; UINT64_MAX = without limit */
 	uint64_t device_bytes; /* of a device that may be read over its length; 0 = none */
 	bool is_device;        /* the target is the device itself */
 };

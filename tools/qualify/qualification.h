@@ -11,10 +11,10 @@
 #ifndef VSIB_TOOLS_QUALIFY_QUALIFICATION_H
 #define VSIB_TOOLS_QUALIFY_QUALIFICATION_H
 
+#include "tools/end_signals.h"
 #include "tools/qualify/plan.h"
 #include "tools/qualify/qualify_options.h"
 #include "tools/qualify/qualify_progress.h"
-#include "tools/qualify/qualify_signals.h"
 #include "tools/sysfs.h"
 
 struct qualification {
@@ -24,7 +24,7 @@ struct qualification {
 	const struct plan_disk *disks;
 	struct trial *trial;
 	struct trial_control *control;
-	struct qualify_signals *signals;
+	struct end_signals *signals;
 	struct qualify_progress progress;
 };
 

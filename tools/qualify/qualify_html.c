@@ -229,10 +229,11 @@ static void write_rates(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "<tr%s><td class=\"n\">%.0f</td><td><span class=\"%s\">%s</span>%s</td>",
+		fprintf(out, "<tr%s><td class=\"n\">%.0f</td><td><span class=\"%s\">%s</span>%s%s</td>",
 			row->is_measured ? " class=\"measured\"" : "", (double)row->rate_bps / 1e6,
 			verdict_class(row->result), verdict_name(row->result),
-			row->is_measured ? " <small>measured</small>" : "");
+			row->is_measured ? " <small>measured</small>" : "",
+			row->has_room ? "" : " <small>no room</small>");
 		write_cell(out, isfinite(row->ring_bytes) ? " class=\"n\"" : " class=\"n loose\"",
 			   isfinite(row->ring_bytes) ?
 				   chart_axis_known(value, CHART_BYTES, row->ring_bytes) :
@@ -433,7 +434,7 @@ static void write_disk(FILE *out, const struct figures *of, unsigned number)
 		 chart_axis_known(a, CHART_BYTES, (double)e->size_bytes),
 		 chart_axis_known(b, CHART_BYTES, (double)e->free_bytes));
 	write_row(out, "size", text);
-	snprintf(text, sizeof(text), "%s %.400s", e->fs, e->mount_options);
+	snprintf(text, sizeof(text), "%s %.400s", trial_fs_text(disk), e->mount_options);
 	write_row(out, "file system", text);
 	snprintf(text, sizeof(text), "%s, %s%s%s", e->transport,
 		 e->is_rotational < 0 ? "rotating or not: not known" :

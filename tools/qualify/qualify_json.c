@@ -152,6 +152,7 @@ static json_t *environment_of(const struct trial_environment *environment)
 	    environment->is_rotational < 0 ? json_null() : json_boolean(environment->is_rotational));
 	set(o, "size_bytes", report_object_number(environment->size_bytes));
 	set(o, "fs", text(environment->fs));
+	set(o, "memory", environment->memory[0] ? text(environment->memory) : json_null());
 	set(o, "mount_point", text(environment->mount_point));
 	set(o, "mount_options", text(environment->mount_options));
 	set(o, "scheduler", text(environment->scheduler));
@@ -599,6 +600,7 @@ static json_t *rows_of(const struct judgement *judgement)
 		set(o, "rate_bps", report_object_number(row->rate_bps));
 		set(o, "result", json_string(verdict_name(row->result)));
 		set(o, "measured", json_boolean(row->is_measured));
+		set(o, "has_room", json_boolean(row->has_room));
 		set(o, "rho", real(row->rho));
 		set(o, "ring_bytes", real(row->ring_bytes));
 		set(o, "h_max_s", real(row->h_max_s));
@@ -628,6 +630,7 @@ static json_t *verdict_of(const struct judgement *judgement)
 	set(o, "reasons", reasons_of(judgement));
 	set(o, "rate_bps", rate_or_null(judgement->rate_bps));
 	set(o, "best_rate_bps", rate_or_null(judgement->best_rate_bps));
+	set(o, "best_rate_is_by_room", json_boolean(judgement->is_best_by_room));
 	set(o, "capability_bps", positive(judgement->capability_bps));
 	set(o, "capability_low_bps", positive(judgement->capability_low_bps));
 	set(o, "capability_paced_bps", positive(judgement->capability_paced_bps));

@@ -179,6 +179,7 @@ void qualify_targets_room(const struct trial *trial, const struct qualify_option
 
 		disks[i] = (struct plan_disk){ .path = disk->target.path,
 					       .free_bytes = disk->environment.free_bytes,
+					       .file_most = scratch_file_most(&disk->target),
 					       .is_device = is_device(disk) };
 		if (!is_device(disk))
 			disks[i].room_bytes = room_of(trial, i, most);

@@ -82,7 +82,7 @@ static void text_verdict(FILE *out, const struct figures *of)
 		put(out, "interrupted",
 		    "The trial ended before its time; what it had measured by then counts.");
 	if (of->trial->only_part[0])
-		put(out, "only a part", of->trial->only_part);
+		put(out, "left out", of->trial->only_part);
 }
 
 /* ---- the run at the rate ---- */
@@ -161,15 +161,18 @@ static void text_capability(FILE *out, const struct figures *of)
 
 	if (j->capability_bps > 0)
 		say(out, "capability",
-		    "%s, at its worst %s: the rate is %.2f of that; up to %.0f Mbit/s would pass",
+		    "%s, at its worst %s: the rate is %.2f of that; up to %.0f Mbit/s would pass%s",
 		    chart_axis_known(value, CHART_RATE, j->capability_bps),
 		    chart_axis_known(other, CHART_RATE, j->capability_low_bps), j->rho,
-		    (double)j->best_rate_bps / 1e6);
-	if (j->ring_needed_bytes > 0)
-		say(out, "ring needed",
-		    "%s for the planned time; with the one asked for the test is good for %s",
-		    chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes),
-		    chart_axis_known(other, CHART_SECONDS, j->h_max_s));
+		    (double)j->best_rate_bps / 1e6,
+		    j->is_best_by_room ? ", and for more there is no room in the planned time" : "");
+	if (of->trial->paced.was_run && j->ring_needed_bytes > 0)
+		say(out, "ring needed", "%s for the planned time; with the one asked for %s%s",
+		    isfinite(j->ring_needed_bytes) ?
+			    chart_axis_known(value, CHART_BYTES, j->ring_needed_bytes) :
+			    "no ring is enough",
+		    isfinite(j->h_max_s) ? "the test is good for " : "any time will do",
+		    isfinite(j->h_max_s) ? chart_axis_known(other, CHART_SECONDS, j->h_max_s) : "");
 	if (j->stalls.count)
 		say(out, "stalls", "%zu, %.2f s together, the worst %.3f s", j->stalls.count,
 		    j->stalls.total_s, j->stalls.worst_s);
@@ -251,8 +254,8 @@ static void text_disk(FILE *out, const struct figures *of, unsigned number)
 
 	markup_plain(out, disk->target.path);
 	fputc('\n', out);
-	say(out, "disk", "%s %s, serial %s, %s on %s", e->model[0] ? e->model : "model not known",
-	    e->disk_name, e->serial[0] ? e->serial : "not known", e->fs,
+	say(out, "disk", "%s %s, serial %s, %s, by %s", e->model[0] ? e->model : "model not known",
+	    e->disk_name, e->serial[0] ? e->serial : "not known", trial_fs_text(disk),
 	    e->transport[0] ? e->transport : "a way that is not known");
 	if (e->link_bps >= 0)
 		say(out, "link", "%s by %s, of %s possible",
@@ -284,13 +287,14 @@ static void text_rates(FILE *out, const struct figures *of)
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "  %8.0f  %-12s  %14s  %13s  %s\n", (double)row->rate_bps / 1e6,
+		fprintf(out, "  %8.0f  %-12s  %14s  %13s  %s%s\n", (double)row->rate_bps / 1e6,
 			verdict_name(row->result),
 			isfinite(row->ring_bytes) ?
 				chart_axis_known(ring, CHART_BYTES, row->ring_bytes) :
 				"none is enough",
 			chart_axis_known(horizon, CHART_SECONDS, row->h_max_s),
-			row->is_measured ? "measured" : "predicted");
+			row->is_measured ? "measured" : "predicted",
+			row->has_room ? "" : ", no room for it");
 	}
 }
 

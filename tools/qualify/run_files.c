@@ -35,6 +35,18 @@ static uint64_t budget_of(const struct run_config *config, unsigned index)
 	return disk->budget_bytes && disk->budget_bytes < room ? disk->budget_bytes : room;
 }
 
+static uint64_t file_most_of(const struct run_config *config)
+{
+	uint64_t most = UINT64_MAX;
+
+	for (unsigned i = 0; i < config->disk_count; i++) {
+		uint64_t here = scratch_file_most(config->disks[i].target);
+
+		most = here < most ? here : most;
+	}
+	return most;
+}
+
 /* What the recorder would make of it. Frames of a real source change a block a little, and the last of a file is shorter. */
 static struct layout_plan plan_of(const struct run_config *config, uint64_t ring_bytes)
 {
@@ -55,6 +67,7 @@ static struct layout_plan plan_of(const struct run_config *config, uint64_t ring
 /*
  * One disk, and all of the stream has room there: one file without end, as the recorder has it, where the steps in
  * which that gets its space have room as well, or else one of the right size.
+ * @budget_bytes: or the longest file that may be, if that is less
  */
 static bool choose_one_file(struct run_files *files, const struct run_config *config,
 			    uint64_t budget_bytes, uint64_t wanted_bytes)
@@ -72,15 +85,19 @@ static bool choose_one_file(struct run_files *files, const struct run_config *co
 	return true;
 }
 
-/* Chunks as the recorder cuts them, of one disk large files; or what the smallest budget allows. Return: 0: nothing. */
+/*
+ * Chunks as the recorder cuts them, of one disk large files; or what the smallest budget or the largest file allows.
+ * Return: 0: nothing.
+ */
 static uint64_t choose_file_bytes(const struct run_config *config, uint64_t ring_bytes,
 				  uint64_t budget_bytes)
 {
 	struct layout_plan plan = plan_of(config, ring_bytes);
 	uint64_t chunk = config->disk_count == 1 ? FILE_MOST : plan.chunk_bytes;
-	uint64_t share = budget_bytes / SCRATCH_IO_FILES_LEAST;
+	uint64_t share = budget_bytes / SCRATCH_IO_FILES_LEAST, most = file_most_of(config);
 
-	return (chunk < share ? chunk : share) / plan.block_bytes * plan.block_bytes;
+	chunk = chunk < share ? chunk : share;
+	return (chunk < most ? chunk : most) / plan.block_bytes * plan.block_bytes;
 }
 
 static int refuse(char *error, int code, const char *path, uint64_t budget_bytes)
@@ -96,7 +113,7 @@ int run_files_create(struct run_files **out, const struct run_config *config, ui
 		     char *error)
 {
 	struct run_files *files = calloc(1, sizeof(*files));
-	uint64_t budgets[TARGET_MAX], least = UINT64_MAX;
+	uint64_t budgets[TARGET_MAX], least = UINT64_MAX, most;
 	unsigned smallest = 0;
 	int ret = 0;
 
@@ -112,7 +129,8 @@ int run_files_create(struct run_files **out, const struct run_config *config, ui
 		smallest = budgets[i] < least ? i : smallest;
 		least = budgets[smallest];
 	}
-	if (!choose_one_file(files, config, least, wanted_bytes)) {
+	most = file_most_of(config);
+	if (!choose_one_file(files, config, least < most ? least : most, wanted_bytes)) {
 		files->file_bytes = choose_file_bytes(config, files->ring_bytes, least);
 		if (files->file_bytes == 0)
 			return refuse(error, -ENOSPC, config->disks[smallest].target->path, least);

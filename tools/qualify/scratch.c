@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "drivers/units.h"
@@ -12,6 +14,8 @@
 #define RESERVE_SHARE 50
 #define RESERVE_MOST (UINT64_C(1) << 30)
 #define NAMES_TRIED 100
+#define FAT_MOST (UINT64_C(1) << 32) /* and less than that */
+#define MIB (UINT64_C(1) << 20)
 
 /* The file system can't make one without a name. */
 static int open_and_remove(int dir_fd, int flags)
@@ -65,4 +69,25 @@ uint64_t scratch_room_bytes(const struct target *target, uint64_t most)
 	reserve = scratch_reserve_bytes(total_bytes);
 	free_bytes = free_bytes > reserve ? free_bytes - reserve : 0;
 	return most && most < free_bytes ? most : free_bytes;
+}
+
+/* A direct write ends at a page: an odd end is of no use. */
+static uint64_t round_down(uint64_t bytes)
+{
+	return bytes >= MIB ? bytes / MIB * MIB : bytes;
+}
+
+uint64_t scratch_file_most(const struct target *target)
+{
+	uint64_t most = UINT64_MAX;
+	struct rlimit limit;
+
+	if (target->kind == TARGET_DEVICE)
+		return most;
+	if (strcmp(target->fs, "vfat") == 0 || strcmp(target->fs, "msdos") == 0)
+		most = round_down(FAT_MOST - 1);
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < most)
+		most = round_down(limit.rlim_cur);
+	return most;
 }

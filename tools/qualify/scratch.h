@@ -32,4 +32,11 @@ uint64_t scratch_reserve_bytes(uint64_t total_bytes);
  */
 uint64_t scratch_room_bytes(const struct target *target, uint64_t most);
 
+/**
+ * scratch_file_most() - no file there may be longer: the process's limit (ulimit -f), or FAT's 4 GiB, in whole MiB as
+ *                       long as that leaves any
+ * Return: bytes; UINT64_MAX = nothing is known that limits it.
+ */
+uint64_t scratch_file_most(const struct target *target);
+
 #endif

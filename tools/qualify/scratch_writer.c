@@ -190,12 +190,14 @@ static int cut(struct scratch_writer *w, uint64_t bytes)
 
 static int grow(struct scratch_writer *w, uint64_t bytes)
 {
-	uint64_t most = w->config.most_bytes, room;
+	uint64_t most = scratch_file_most(w->config.target), room;
 	int code;
 
-	if (most && most <= w->allocated)
+	if (w->config.most_bytes && w->config.most_bytes < most)
+		most = w->config.most_bytes;
+	if (most <= w->allocated)
 		return 0;
-	room = scratch_room_bytes(w->config.target, most ? most - w->allocated : 0);
+	room = scratch_room_bytes(w->config.target, most - w->allocated);
 	bytes = (bytes < room ? bytes : room) / PAGE * PAGE;
 	if (bytes == 0)
 		return 0;

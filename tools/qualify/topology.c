@@ -75,9 +75,9 @@ static void write_disk(const struct tree *tree, unsigned disk)
 	fputs("<ul><li><span class=\"node end\"><b>", tree->out);
 	markup_text(tree->out, d->target.path);
 	fputs("</b> ", tree->out);
-	markup_text(tree->out, d->environment.fs);
+	markup_text(tree->out, trial_fs_text(d));
 	if (d->environment.model[0])
-		markup_format(tree->out, " on %s", d->environment.model);
+		markup_format(tree->out, ", %s", d->environment.model);
 	fputs("</span></li></ul>\n", tree->out);
 }
 

@@ -37,6 +37,13 @@ const char *trial_phase_text(enum trial_phase phase)
 	return phases[phase].text;
 }
 
+const char *trial_fs_text(const struct trial_disk *disk)
+{
+	if (disk->environment.fs[0])
+		return disk->environment.fs;
+	return disk->target.kind == TARGET_DEVICE ? "not mounted" : "file system not known";
+}
+
 const char *trial_written_text(const struct trial_disk *disk, uint64_t bytes)
 {
 	if (disk->target.kind != TARGET_DEVICE)

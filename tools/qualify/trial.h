@@ -70,6 +70,7 @@ struct trial_node {
 	char text[TRIAL_TEXT_LEN]; /* for people: vendor and product, speed */
 	double link_bps;           /* negotiated, raw signalling less coding; -1 = not known */
 	double capable_bps;        /* what device and port both could do; -1 = not known */
+	bool may_be_faster;        /* but nobody can tell whether the device could */
 };
 
 /* What a disk is and lies on, at the time of the trial. */
@@ -85,6 +86,7 @@ struct trial_environment {
 	unsigned queue_depth;                            /* 0 = not known */
 	struct trial_node path[TRIAL_PATH_MAX];          /* from the disk upwards */
 	unsigned path_count;
+	char memory[64];              /* what makes it no disk at all: "tmpfs"; "" = it is one */
 	double link_bps, capable_bps; /* the narrowest on the way; -1 = not known */
 	char link_node[64];           /* its name */
 	double temperature_limit_c;   /* where the disk slows itself down or stops; 0 = not known */
@@ -266,6 +268,9 @@ const char *trial_phase_name(enum trial_phase phase);
 
 /** trial_phase_text() - what it does, one line */
 const char *trial_phase_text(enum trial_phase phase);
+
+/** trial_fs_text() - "ext4"; of a device that nothing is mounted from, that */
+const char *trial_fs_text(const struct trial_disk *disk);
 
 /** trial_written_text() - what has become of what was written to it, as the end of a sentence */
 const char *trial_written_text(const struct trial_disk *disk, uint64_t bytes);

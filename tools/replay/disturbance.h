@@ -2,9 +2,11 @@
 /*
  * disturbance.h - faults on demand: units that are lost, doubled, swapped, late
  *
- *   disturbance_create() -> disturbance_next() for each unit in its order, disturbance_flush() at the end -> disturbance_free()
+ *   disturbance_create() -> disturbance_next() for each unit in its order -> disturbance_free()
  *
- * What happens to a unit is decided by its place and the seed alone: the same faults each time.
+ * What happens to a unit is decided by its place and the seed alone: the same faults each time. One fault a unit: it is
+ * lost, doubled, or comes behind later ones, of which at least one goes out in its turn and so overtakes it. So who
+ * receives them counts the same.
  * Threads: the player's alone; the counters may be read by any.
  */
 #ifndef VSIB_TOOLS_REPLAY_DISTURBANCE_H
@@ -13,13 +15,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#define DISTURBANCE_DISTANCE_MAX 64
+
 struct disturbance_config {
-	double loss, duplicate, reorder; /* share of units, 0 .. 1 */
-	unsigned reorder_distance; /* a unit that is reordered comes behind so many later ones; 1 .. 64 */
-	int64_t jitter_ns;         /* each unit comes up to this much after its time */
+	double loss, duplicate, reorder; /* share of units, 0 .. 1, and so their sum */
+	unsigned reorder_distance; /* a unit that is reordered comes behind so many later ones; 1 .. DISTURBANCE_DISTANCE_MAX */
+	int64_t jitter_ns; /* each unit comes up to this much after its time */
 	int64_t stall_ns,
 		stall_every_ns; /* nothing comes for so long, so often; what was due comes at once then */
 	uint64_t seed;
+	uint64_t unit_count; /* there will be; 0 = not known, and the last ones may have nobody to overtake them */
 };
 
 struct disturbance_stats {
@@ -31,12 +36,12 @@ struct disturbance_stats {
 struct disturbance_fate {
 	unsigned copies; /* 0 = lost, 1, 2 = doubled */
 	unsigned behind; /* to go out behind so many later units; 0 = in its turn */
-	int64_t due_ns;  /* when, with jitter and stall */
+	int64_t due_ns;  /* when, with jitter and stall: never before an earlier unit */
 };
 
 struct disturbance;
 
-/** disturbance_create() - Return: 0; -EINVAL: shares beyond 0 .. 1, or distance; -ENOMEM. */
+/** disturbance_create() - Return: 0; -EINVAL: shares beyond 0 .. 1, distance, or stalls longer than they are apart; -ENOMEM. */
 int disturbance_create(struct disturbance **out, const struct disturbance_config *config);
 void disturbance_free(struct disturbance *disturbance);
 

@@ -139,6 +139,16 @@ void feed_put_packets(struct feed *feed, uint32_t block, uint64_t stream_offset,
 	put(feed, block, &label, bytes);
 }
 
+void feed_note_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum recording_cause cause)
+{
+	uint64_t count = atomic_load_explicit(&feed->stats.gap_count, memory_order_relaxed); /* our own */
+
+	if (count < FEED_GAPS_MAX)
+		feed->gaps[count] = (struct feed_gap){ stream_offset, bytes, cause };
+	feed_count(&feed->stats.gap_bytes, bytes);
+	feed_count(&feed->stats.gap_count, 1);
+}
+
 int feed_put_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum recording_cause cause)
 {
 	struct play_label label = {
@@ -151,8 +161,7 @@ int feed_put_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum
 
 	if (block == RING_NONE)
 		return -EINTR;
-	feed_count(&feed->stats.gap_bytes, bytes);
-	feed_count(&feed->stats.gap_count, 1);
+	feed_note_gap(feed, stream_offset, bytes, cause);
 	put(feed, block, &label, 1); /* no run is empty */
 	return 0;
 }

@@ -28,6 +28,7 @@
 
 #define FEED_ERROR_LEN 1024
 #define FEED_DISKS_MAX 64
+#define FEED_GAPS_MAX 1000
 
 struct feed;
 
@@ -67,6 +68,12 @@ struct feed_stats {
 	_Atomic uint64_t unverified_bytes; /* played before their checksum could be compared, or having none */
 };
 
+/* Bytes of the stream that were not there, whatever stands for them. */
+struct feed_gap {
+	uint64_t stream_offset, bytes;
+	enum recording_cause cause;
+};
+
 struct feed_config {
 	struct ring *ring; /* label_bytes: sizeof(struct play_label); one queue */
 	/* something to be told at once: "disk usb1: file x is corrupt ..."; from the feed's thread; NULL is fine */
@@ -79,7 +86,8 @@ struct feed {
 	void *state;
 	struct feed_config config;
 	struct feed_stats stats;
-	struct feed_disk *disks; /* NULL: none is known */
+	struct feed_gap gaps[FEED_GAPS_MAX]; /* the first of stats.gap_count; whole when the thread has ended */
+	struct feed_disk *disks;             /* NULL: none is known */
 	unsigned disk_count;
 	_Atomic bool is_stopped;
 	_Atomic bool is_ended; /* BLOCK_END was put (release) */
@@ -132,6 +140,10 @@ void feed_put_packets(struct feed *feed, uint32_t block, uint64_t stream_offset,
 
 /** feed_put_gap() - takes a block for it. Return: 0; -EINTR: stopped. */
 int feed_put_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum recording_cause cause);
+
+/** feed_note_gap() - count one, and keep it for the report; for feeds that put fill instead of a gap */
+void feed_note_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes,
+		   enum recording_cause cause);
 
 /** feed_fail() - keep the sentence. Return: @ret. */
 int feed_fail(struct feed *feed, int ret, const char *format, ...)

@@ -35,7 +35,7 @@ int packet_feed_create(struct feed **out, const struct feed_config *config,
 /** packet_feed_link_type() - DLT_... of the first file, which all must have */
 int packet_feed_link_type(const struct feed *feed);
 
-/** packet_feed_counts() - so far; whole when the feed has ended */
+/** packet_feed_counts() - of all files, when the feed has ended (feed->is_ended); zeros before */
 void packet_feed_counts(const struct feed *feed, struct packet_counts *counts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tools/qualify/qualify_signals.h"
+#include "tools/end_signals.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,24 +8,24 @@
 #include <unistd.h>
 
 #include "drivers/units.h"
-#include "recorder/host.h"
 #include "recorder/line.h"
 #include "recorder/supervise.h"
 
-static void say(const char *text)
+void end_signals_say(const char *program, const char *text)
 {
 	struct line line;
 
 	line_begin(&line, isatty(STDERR_FILENO));
-	line_add(&line, "vsib-qualify: %s\n", text);
+	line_add(&line, "%s: %s\n", program, text);
 	line_put(&line);
 }
 
 static void *take_signals(void *context)
 {
-	struct qualify_signals *signals = context;
+	struct end_signals *signals = context;
 	struct signalfd_siginfo info;
 	int64_t first_ns = 0;
+	bool is_aborted = false;
 
 	while (read(signals->fd, &info, sizeof(info)) == sizeof(info)) {
 		int64_t now = units_monotonic_ns();
@@ -34,18 +34,16 @@ static void *take_signals(void *context)
 			atomic_store_explicit(&signals->is_asked, true, memory_order_relaxed);
 		} else if (first_ns == 0) {
 			first_ns = now;
-			atomic_store_explicit(signals->is_cancelled, true, memory_order_relaxed);
-			say("ending: the report is of what was measured so far; a second signal ends at once");
-		} else if (now - first_ns > SUPERVISE_DEBOUNCE_NS) {
-			say("ended by a second signal, without a report");
-			host_report(signals->exit_status, true);
-			_exit(signals->exit_status);
+			signals->end(signals->context);
+		} else if (now - first_ns > SUPERVISE_DEBOUNCE_NS && !is_aborted) {
+			is_aborted = true;
+			signals->abort(signals->context);
 		}
 	}
 	return NULL;
 }
 
-int qualify_signals_start(struct qualify_signals *signals)
+int end_signals_start(struct end_signals *signals)
 {
 	pthread_t thread;
 	int flags, ret;

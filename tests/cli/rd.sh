@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# beside: yes
+# rd plays what wr has recorded, with the same arguments: one directory and three, files that roll at different places, a
+# last block in the middle of a round; what is missing is named.
+. "${0%/*}/../rig.sh"
+. "${0%/*}/../record.sh"
+. "${0%/*}/../expect.sh"
+a=$RIG/a b=$RIG/b c=$RIG/c
+mkdir "$a" "$b" "$c"
+"$BIN/vsib-record" -s sim:seed=3 -n 4000000 -o - --ring 4Mi --live none >"$RIG/stream" 2>"$words" || rig_fail "no stream is made"
+
+# goes ARGUMENT...: recorded from the stream, played, the same
+goes() {
+	local bytes=$(($1 * $2)) status=0
+	rm -rf "$a"/* "$b"/* "$c"/*
+	"$BIN/wr" "$@" <"$RIG/stream" 2>"$words" || rig_fail "wr $*"
+	"$BIN/rd" "$@" >"$RIG/out" 2>"$words" || status=$?
+	ended 0 $status rd "$@"
+	head -c $bytes "$RIG/stream" >"$RIG/part"
+	same "$RIG/part" "$RIG/out"
+	said "^Took [0-9.]+ seconds, [0-9.]+ Mbits\(dec\)/s \([0-9.]+% of PCI33\), usleeps = [0-9]+\.$"
+}
+
+goes 8000 500 0 0 0 0 1 "$a/t%06d" 100
+goes 8000 499 0 0 0 0 1 "$a/one" 500
+goes 8000 500 1 2 0 0 3 "$a/t%06d" 50 "$b/u%d" 7 "$c/all" 1000
+said 'no VSIB board'
+goes 80000 50 0 0 0 0 2 "$a/t%06d" 5 "$b/t%06d" 5
+goes 1 1000 0 0 0 0 2 "$a/t%06d" 100 "$b/t%06d" 100
+
+goes 8000 500 0 0 0 0 2 "$a/t%06d" 50 "$b/t%06d" 50
+rm "$b/t000001"
+expect 1 "$BIN/rd" 8000 500 0 0 0 0 2 "$a/t%06d" 50 "$b/t%06d" 50 >"$RIG/out"
+says t000001
+"$BIN/rd" 8000 500 0 0 0 0 2 "$a/t%06d" 50 "$b/t%06d" 50 --destination "file:$RIG/closed" 2>/dev/null
+same "$RIG/closed" "$RIG/out"
+
+expect 64 "$BIN/rd" 8000 500
+expect 64 "$BIN/rd" 8000 500 0 0 0 0 2 "$a/t%06d" 50
+expect 66 "$BIN/rd" 8000 500 0 0 0 0 1 "$RIG/nothing/t%06d" 50
