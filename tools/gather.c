@@ -9,9 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "drivers/bytes.h"
-#include "tools/gather_vdif.h"
-#include "tools/read_at.h"
+#include "tools/piece.h"
 
 #define BUFFER_BYTES ((size_t)4 << 20)
 #define BUFFER_ALIGN 4096
@@ -24,7 +22,7 @@ struct gather {
 	size_t used;        /* of buf, not written yet */
 	bool is_file;
 	XXH3_state_t *hash;
-	struct gather_vdif *vdif; /* NULL unless frames are wanted */
+	struct gap_fill fill;
 };
 
 static void tell(struct gather *gather, struct gather_event event)
@@ -69,38 +67,13 @@ static int flush(struct gather *gather)
 
 /* ---- gaps ---- */
 
-/* What comes behind a gap that ends there; the recording then goes on at its end. */
-static void look_ahead(struct gather *gather, uint64_t from, uint64_t bytes,
-		       struct gather_vdif_ahead *ahead)
-{
-	struct recording_piece piece = { .kind = RECORDING_GAP };
-
-	*ahead = (struct gather_vdif_ahead){ 0 };
-	recording_seek(gather->recording, from + bytes);
-	while (recording_next(gather->recording, &piece) == 1 && piece.kind == RECORDING_GAP &&
-	       piece.is_length_known)
-		;
-	if (piece.kind == RECORDING_DATA && piece.fd >= 0 && piece.bytes >= sizeof(ahead->header) &&
-	    read_whole_at(piece.fd, ahead->header, sizeof(ahead->header), piece.file_offset) == 0) {
-		ahead->is_known = true;
-		ahead->distance_bytes = piece.stream_offset - from;
-	}
-	recording_seek(gather->recording, from + bytes);
-}
-
-/* Return: 1: frames can be put; 0: the pattern must do; -ENOMEM. */
-static int begin_frames(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
+static int begin_fill(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
 {
 	char why[GATHER_VDIF_WHY_LEN];
-	struct gather_vdif_ahead ahead;
-	int ret;
+	int ret = gap_fill_begin(&gather->fill, gather->recording, stream_offset, bytes, why);
 
-	if (!gather->vdif)
-		return 0;
-	look_ahead(gather, stream_offset, bytes, &ahead);
-	ret = gather_vdif_begin(gather->vdif, bytes, &ahead, why);
-	if (ret != -EINVAL)
-		return ret < 0 ? ret : 1;
+	if (ret <= 0)
+		return ret;
 	gather->result->unframed_count++;
 	tell(gather, (struct gather_event){ .what = GATHER_NO_FRAMES,
 					    .stream_offset = stream_offset,
@@ -109,32 +82,18 @@ static int begin_frames(struct gather *gather, uint64_t stream_offset, uint64_t 
 	return 0;
 }
 
-static void put_fill(struct gather *gather, uint64_t stream_offset, size_t len, bool has_frames)
-{
-	unsigned char *to = gather->buf + gather->used;
-
-	if (has_frames) {
-		gather_vdif_fill(gather->vdif, to, len);
-		gather->result->invalid_bytes += len;
-	} else {
-		bytes_put_fill(to, len, stream_offset);
-		if (gather->vdif)
-			gather_vdif_pass_pattern(gather->vdif, to, len);
-	}
-	gather->used += len;
-	gather->result->filled_bytes += len;
-}
-
 static int fill(struct gather *gather, uint64_t stream_offset, uint64_t bytes)
 {
-	int has_frames = bytes > 0 ? begin_frames(gather, stream_offset, bytes) : 0;
-	int ret = has_frames < 0 ? has_frames : 0;
+	int ret = begin_fill(gather, stream_offset, bytes);
 
 	while (ret == 0 && bytes > 0) {
 		size_t room = BUFFER_BYTES - gather->used;
 		size_t len = bytes < room ? (size_t)bytes : room;
 
-		put_fill(gather, stream_offset, len, has_frames);
+		gap_fill_put(&gather->fill, stream_offset, gather->buf + gather->used, len);
+		gather->used += len;
+		gather->result->filled_bytes += len;
+		gather->result->invalid_bytes += gather->fill.has_frames ? len : 0;
 		stream_offset += len;
 		bytes -= len;
 		ret = gather->used == BUFFER_BYTES ? flush(gather) : 0;
@@ -186,8 +145,7 @@ static int copy_bytes(struct gather *gather, struct recording_piece *piece, bool
 		}
 		if (is_hashed)
 			XXH3_64bits_update(gather->hash, gather->buf + gather->used, (size_t)n);
-		if (gather->vdif)
-			gather_vdif_pass(gather->vdif, gather->buf + gather->used, (size_t)n);
+		gap_fill_pass(&gather->fill, gather->buf + gather->used, (size_t)n);
 		gather->used += (size_t)n;
 		piece->stream_offset += (uint64_t)n;
 		piece->file_offset += (uint64_t)n;
@@ -197,12 +155,6 @@ static int copy_bytes(struct gather *gather, struct recording_piece *piece, bool
 			return ret;
 	}
 	return 0;
-}
-
-static bool is_sum_of_piece(const struct recording_piece *piece)
-{
-	return piece->has_xxh3 && piece->sum_offset == piece->file_offset &&
-	       piece->sum_bytes == piece->bytes;
 }
 
 static int give_up(struct gather *gather, const struct recording_piece *piece)
@@ -218,16 +170,13 @@ static int give_up(struct gather *gather, const struct recording_piece *piece)
  */
 static int replace(struct gather *gather, struct recording_piece *piece, enum gather_what *what)
 {
-	int ret = piece->has_copy ? recording_other_copy(gather->recording, piece) : -ENOENT;
+	bool is_rebuilt;
+	int ret = piece_replace(gather->recording, piece, &is_rebuilt);
 
-	*what = GATHER_COPY;
-	if (ret == 0 || !(piece->has_copy || piece->is_lost))
-		return ret;
-	*what = GATHER_REBUILT;
-	ret = recording_rebuild(gather->recording, piece);
-	if (ret == 0)
+	*what = is_rebuilt ? GATHER_REBUILT : GATHER_COPY;
+	if (ret == 0 && is_rebuilt)
 		gather->result->rebuilt_bytes += piece->bytes;
-	else if (ret != -ENOENT && ret != -ENOMEM)
+	else if (is_rebuilt && ret < 0 && ret != -ENOENT && ret != -ENOMEM)
 		say(gather, GATHER_NOT_MADE, piece, ret);
 	return ret;
 }
@@ -321,7 +270,7 @@ static int choose_and_copy(struct gather *gather, struct recording_piece *piece)
 
 static int copy_data(struct gather *gather, struct recording_piece *piece)
 {
-	bool is_choice = gather->config->is_strict || piece->has_copy || !is_sum_of_piece(piece);
+	bool is_choice = gather->config->is_strict || piece->has_copy || !piece_has_own_sum(piece);
 
 	if (piece->has_xxh3 && is_choice && !piece->is_lost)
 		return choose_and_copy(gather, piece);
@@ -376,7 +325,7 @@ int gather_copy(struct recording *recording, const struct gather_config *config,
 	const struct recording_info *info = recording_info(recording);
 	struct gather gather = { .recording = recording, .config = config, .result = result };
 	struct stat st;
-	int ret = -ENOMEM;
+	int ret;
 
 	memset(result, 0, sizeof(*result));
 	result->expected_bytes =
@@ -384,13 +333,12 @@ int gather_copy(struct recording *recording, const struct gather_config *config,
 	gather.is_file = fstat(config->fd, &st) == 0 && S_ISREG(st.st_mode);
 	gather.buf = aligned_alloc(BUFFER_ALIGN, BUFFER_BYTES);
 	gather.hash = XXH3_createState();
-	if (config->fill == GATHER_VDIF)
-		gather_vdif_create(&gather.vdif);
-	if (gather.buf && gather.hash && (gather.vdif || config->fill != GATHER_VDIF))
-		ret = copy_all(&gather);
+	ret = gap_fill_init(&gather.fill, config->fill);
+	if (ret == 0)
+		ret = gather.buf && gather.hash ? copy_all(&gather) : -ENOMEM;
 	if (gather.is_file && result->bytes_out < result->expected_bytes)
 		trim(&gather);
-	gather_vdif_free(gather.vdif);
+	gap_fill_end(&gather.fill);
 	XXH3_freeState(gather.hash);
 	free(gather.buf);
 	return ret;

@@ -17,13 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/gap_fill.h"
 #include "tools/recording.h"
-
-enum gather_fill {
-	GATHER_CLOSE_UP, /* gaps are left out */
-	GATHER_PATTERN,  /* byte o of the stream is {0x44, 0x33, 0x22, 0x11}[o % 4] */
-	GATHER_VDIF, /* the VDIF frames that are missing, marked invalid; the pattern where that can't be */
-};
 
 enum gather_what {
 	GATHER_PROGRESS,   /* some bytes more are written; piece is NULL */

@@ -19,6 +19,7 @@
 #include "tools/gather_report.h"
 #include "tools/history.h"
 #include "tools/json_file.h"
+#include "tools/piece.h"
 #include "tools/recording.h"
 
 #define EXIT_GAPS 1
@@ -156,47 +157,42 @@ static void on_gap(struct program *program, const struct recording_piece *piece)
 
 static void on_bad_sum(struct program *program, const struct recording_piece *piece)
 {
+	char words[PIECE_WORDS_LEN];
+
 	if (is_line_left(program, &program->bad_lines, "bad checksums"))
-		say(program,
-		    "bad checksum: %s/%s from file offset %" PRIu64 ", %" PRIu64
-		    " bytes, stream offset %" PRIu64,
-		    piece->target, piece->file, piece->sum_offset, piece->sum_bytes,
-		    piece->stream_offset - (piece->file_offset - piece->sum_offset));
+		say(program, "%s", piece_say_bad_sum(words, piece));
 	if (program->options.json)
 		gather_report_bad_sum(&program->report, piece);
 }
 
 static void on_unreadable(struct program *program, const struct recording_piece *piece, int error)
 {
+	char words[PIECE_WORDS_LEN];
+
 	if (is_line_left(program, &program->bad_lines, "unreadable pieces"))
-		say(program,
-		    "can't read %s/%s from file offset %" PRIu64 " (stream offset %" PRIu64
-		    ", %" PRIu64 " bytes): %s",
-		    piece->target, piece->file, piece->file_offset, piece->stream_offset, piece->bytes,
-		    error == -ENODATA ? "the file has become shorter" : strerror(-error));
+		say(program, "%s", piece_say_unreadable(words, piece, error));
 }
 
 static void on_rebuilt(struct program *program, const struct recording_piece *piece)
 {
+	char words[PIECE_WORDS_LEN];
+
 	if (!program->is_named)
 		program->is_named = calloc(program->info->history->file_count, sizeof(bool));
 	if (program->is_named && program->is_named[piece->file_index])
 		return;
 	if (is_line_left(program, &program->rebuilt_lines, "files with rebuilt pieces"))
-		say(program, "%s/%s: what is wrong with it is rebuilt from the parity",
-		    piece->target, piece->file);
+		say(program, "%s", piece_say_rebuilt(words, piece));
 	if (program->is_named)
 		program->is_named[piece->file_index] = true;
 }
 
 static void on_not_made(struct program *program, const struct recording_piece *piece)
 {
+	char words[PIECE_WORDS_LEN];
+
 	if (is_line_left(program, &program->bad_lines, "unreadable pieces"))
-		say(program,
-		    "can't rebuild %s/%s from file offset %" PRIu64 " (stream offset %" PRIu64
-		    ", %" PRIu64 " bytes): %s",
-		    piece->target, piece->file, piece->file_offset, piece->stream_offset,
-		    piece->bytes, recording_error(program->recording));
+		say(program, "%s", piece_say_not_made(words, program->recording, piece));
 }
 
 static void on_no_frames(struct program *program, const struct gather_event *event)
@@ -211,6 +207,7 @@ static void on_no_frames(struct program *program, const struct gather_event *eve
 static void on_event(void *context, const struct gather_event *event)
 {
 	struct program *program = context;
+	char words[PIECE_WORDS_LEN];
 
 	switch (event->what) {
 	case GATHER_PROGRESS:
@@ -232,7 +229,7 @@ static void on_event(void *context, const struct gather_event *event)
 		keep_gap(program, event->piece, "unreadable");
 		break;
 	case GATHER_COPY:
-		say(program, "%s/%s is used instead", event->piece->target, event->piece->file);
+		say(program, "%s", piece_say_copy(words, event->piece));
 		break;
 	case GATHER_REBUILT:
 		on_rebuilt(program, event->piece);

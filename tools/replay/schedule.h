@@ -5,7 +5,9 @@
  *   schedule_init_...() -> schedule_due() for each unit, in their order -> schedule_free()
  *
  * All times count from the schedule's begin, so that nothing drifts: the player adds its start. Moments of one schedule
- * never go back: a time code or stamp that does is taken for the latest before it, and counted.
+ * never go back: a time code or stamp that does is taken for the latest before it, and counted. Where it stays behind, or
+ * is far ahead without bytes that are missing, the next one must bear it out: one wrong bit neither stops the stream nor
+ * lets it run away, and a clock that was set back (also by a leap second) is followed from there on.
  *
  * Threads: one caller at a time.
  */
@@ -33,8 +35,8 @@ enum schedule_kind {
 struct schedule_unit {
 	uint64_t stream_offset; /* of its first byte */
 	const void *data;       /* that byte ... */
-	size_t bytes;           /* ... and how many lie there in one piece */
-	int64_t utc_ns;         /* time stamp of a packet; 0 = none */
+	size_t bytes; /* ... and how many lie there in one piece; SCHEDULE_FRAMES needs all of the unit */
+	int64_t utc_ns; /* time stamp of a packet; 0 = none */
 };
 
 struct schedule {
@@ -50,7 +52,19 @@ struct schedule {
 	uint64_t format_offset;      /* of a frame's first stride in the stream */
 	int64_t last_due_ns;
 	uint64_t backward_count; /* times that went back */
-	uint64_t timeless_count; /* units without a time that could be read: as the one before */
+	uint64_t timeless_count; /* units without a time that could be read: where they are expected */
+	/* the schedule's own: */
+	uint64_t speed_nano; /* 10^9 x speed: what is reckoned with */
+	uint64_t origin; /* RATE: the byte due at 0, had there been no gaps; CLOCK: ahead of the recording's offsets */
+	bool has_anchor; /* this moment of the stream's own time is due then: */
+	int64_t anchor_ns, anchor_due_ns;
+	int64_t last_ns;                /* of the stream's own time, of the unit before */
+	uint64_t last_offset, last_end; /* where it lay */
+	uint64_t unit_count;            /* since the anchor */
+	bool has_leap;                  /* the unit before was far off, at this moment: */
+	int64_t leap_ns;
+	bool is_closing; /* a gap was closed up, and no unit came since */
+	bool is_shared;  /* frames of several threads have the same moment */
 };
 
 /** schedule_init_none(), _rate() - @rate_bps > 0, @speed > 0; the stream begins at @first_offset */
