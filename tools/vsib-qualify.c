@@ -149,7 +149,7 @@ static int prepare(struct program *program)
 static int tell_unwritten(const char *path, const char *what, int error)
 {
 	fprintf(stderr, NAME ": the %s report %s could not be written: %s\n", what, path,
-		strerror(-error));
+		output_file_error(error));
 	return json_file_exit_status(error);
 }
 
