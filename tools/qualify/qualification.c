@@ -383,40 +383,23 @@ static int run_rollover(struct running *running, const struct plan_step *step)
 }
 
 /* What is read is as much as there is time for. */
-struct time_limit {
-	struct trial_control control;
-	struct qualification *qualification;
-	int64_t end_ns;
-};
-
-static void tell_within(const struct trial_control *control, const struct trial_progress *told)
-{
-	struct time_limit *limit = control->context;
-
-	tell(limit->qualification->control, told);
-	if (is_cancelled(limit->qualification) || units_monotonic_ns() > limit->end_ns)
-		atomic_store_explicit(&limit->control.is_cancelled, true, memory_order_relaxed);
-}
-
 static int run_read_back(struct running *running, const struct plan_step *step)
 {
 	struct qualification *q = running->qualification;
-	struct time_limit limit = {
-		.control = { .tell = tell_within, .context = &limit },
-		.qualification = q,
+	unsigned number = (unsigned)step->disk;
+	const struct read_back_config config = {
+		.files = running->files,
+		.index = running->files_disk < 0 ? number : 0,
+		.number = number,
+		.control = q->control,
 		.end_ns = step->duration_ns == INT64_MAX ? INT64_MAX :
 							   units_monotonic_ns() + step->duration_ns,
 	};
-	unsigned number = (unsigned)step->disk;
-	struct trial_read_back *back;
-	int ret;
+	struct trial_read_back *back = &q->trial->disks[number].read_back;
 
 	if (!running->files)
 		return 0;
-	back = &q->trial->disks[number].read_back;
-	ret = read_back(back, running->files, running->files_disk < 0 ? number : 0, number,
-			&limit.control);
-	return settle_disk(q, step, ret, back->text);
+	return settle_disk(q, step, read_back(back, &config), back->text);
 }
 
 /* ---- one after the other ---- */
