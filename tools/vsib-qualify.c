@@ -102,6 +102,8 @@ static int make_plan(struct program *program)
 	ret = plan_make(&program->plan, &wanted);
 	if (ret < 0)
 		return say(ret == -ENOSPC ? EX_CANTCREAT : EX_USAGE, program->plan.error);
+	/* what is foretold before it counts on it */
+	program->trial.asked.paced_ns = plan_paced_ns(&program->plan);
 	snprintf(program->trial.only_part, sizeof(program->trial.only_part), "%s",
 		 program->plan.left_out);
 	if (!program->options.is_quiet && program->options.live != LIVE_NONE)

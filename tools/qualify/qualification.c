@@ -19,7 +19,6 @@
 #define BLOCK_POINTS 13 /* of sweep_blocks(): 4 KiB to 16 MiB */
 #define DEPTH_POINTS 6  /* of sweep_depths(): 1 to 32 */
 #define ROLLOVER_FILES 200
-#define STEP_DOWN 0.8 /* of --rate auto, where the replay has no better idea */
 
 /* What is measured around a run, and what it leaves to be read again. */
 struct running {
@@ -185,39 +184,94 @@ static int execute(struct running *running, const struct plan_step *step, struct
 	return ret;
 }
 
-/* Of --rate auto: what is worth trying after what was measured. */
-static uint64_t next_rate(const struct qualification *q, uint64_t last_bps)
+/* An error counts, whatever was tried when it came. */
+static bool has_error(const struct trial_run *run)
 {
-	uint64_t best = 0;
+	bool is_bad = run->error[0] != '\0';
 
-	if (judge_best_rate(q->trial, &best) < 0)
-		best = 0;
-	if (last_bps && (double)best > (double)last_bps * STEP_DOWN)
-		best = (uint64_t)((double)last_bps * STEP_DOWN);
-	return plan_rate_below((double)best);
+	for (unsigned i = 0; i < run->part_count; i++)
+		is_bad = is_bad || run->parts[i].error[0];
+	return is_bad;
+}
+
+/* Of --rate auto: what passed, and what did not. */
+struct rate_search {
+	struct running *running;
+	const struct plan_step *step;
+	struct trial_run passed; /* put aside while another rate is tried */
+	struct judgement *judgement;
+	uint64_t good_bps, bad_bps; /* 0 = none */
+};
+
+static uint64_t next_rate(const struct rate_search *search)
+{
+	uint64_t best_bps;
+
+	if (judge_best_rate(search->running->qualification->trial, &best_bps) < 0)
+		best_bps = 0;
+	return plan_next_rate(search->good_bps, search->bad_bps, best_bps);
+}
+
+/* Return: as execute(). @is_over: nothing else is to be tried. */
+static int try_rate(struct rate_search *search, uint64_t rate_bps, bool *is_over)
+{
+	struct qualification *q = search->running->qualification;
+	struct trial *trial = q->trial;
+	int ret;
+
+	search->passed = trial->paced;
+	memset(&trial->paced, 0, sizeof(trial->paced));
+	if (!search->good_bps)
+		trial_run_free(&search->passed);
+	ret = execute(search->running, search->step, &trial->paced, rate_bps, true);
+	*is_over = ret != 0 || is_cancelled(q) || has_error(&trial->paced);
+	if (*is_over)
+		return ret;
+	ret = judge(trial, search->judgement);
+	if (ret == 0 && search->judgement->result == VERDICT_PASS) {
+		search->good_bps = rate_bps;
+		return 0;
+	}
+	*is_over = ret < 0 || search->judgement->result == VERDICT_INCONCLUSIVE;
+	search->bad_bps = rate_bps;
+	return ret;
+}
+
+/* The highest that passed is what the verdict is about. */
+static void keep_passed(struct rate_search *search)
+{
+	struct trial *trial = search->running->qualification->trial;
+
+	if (search->good_bps && search->good_bps != trial->paced.rate_bps && !has_error(&trial->paced)) {
+		trial_run_free(&trial->paced);
+		trial->paced = search->passed;
+	} else {
+		trial_run_free(&search->passed);
+	}
+	memset(&search->passed, 0, sizeof(search->passed));
 }
 
 static int run_at_best_rate(struct running *running, const struct plan_step *step)
 {
 	struct trial *trial = running->qualification->trial;
-	struct judgement *judgement = malloc(sizeof(*judgement));
-	uint64_t rate = next_rate(running->qualification, 0);
-	int ret = judgement ? 0 : -ENOMEM;
+	struct rate_search search = {
+		.running = running,
+		.step = step,
+		.judgement = malloc(sizeof(*search.judgement)),
+	};
+	uint64_t rate_bps = next_rate(&search);
+	int ret = search.judgement ? 0 : -ENOMEM;
+	bool is_over = false;
 
-	if (ret == 0 && rate == 0)
+	if (ret == 0 && rate_bps == 0)
 		snprintf(trial->paced.error, sizeof(trial->paced.error),
 			 "no rate would pass, by what the run at full speed has shown");
-	for (unsigned try = 0; ret == 0 && rate > 0 && try < PLAN_TRIES; try++) {
-		ret = execute(running, step, &trial->paced, rate, true);
-		if (ret != 0 || is_cancelled(running->qualification))
-			break;
-		ret = judge(trial, judgement);
-		if (ret < 0 || judgement->result == VERDICT_PASS ||
-		    judgement->result == VERDICT_INCONCLUSIVE)
-			break;
-		rate = next_rate(running->qualification, rate);
+	for (unsigned try = 0; ret == 0 && !is_over && rate_bps > 0 && try < PLAN_TRIES; try++) {
+		ret = try_rate(&search, rate_bps, &is_over);
+		keep_passed(&search);
+		rate_bps = next_rate(&search);
 	}
-	free(judgement);
+	free(search.judgement);
 	return ret;
 }
 
