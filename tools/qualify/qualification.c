@@ -19,6 +19,8 @@
 #define BLOCK_POINTS 13 /* of sweep_blocks(): 4 KiB to 16 MiB */
 #define DEPTH_POINTS 6  /* of sweep_depths(): 1 to 32 */
 #define ROLLOVER_FILES 200
+#define UNPACED_RING_BYTES (UINT64_C(32) << 20)
+#define UNPACED_BLOCKS 16
 
 /* What is measured around a run, and what it leaves to be read again. */
 struct running {
@@ -77,6 +79,23 @@ static uint64_t whole_disk_bytes(const struct qualification *q, uint64_t room_by
 	uint64_t spare = room_bytes / 1000 + 4 * block_bytes;
 
 	return room_bytes > spare ? (room_bytes - spare) / block_bytes * block_bytes : room_bytes;
+}
+
+/*
+ * A run as fast as it goes leaves a full ring behind, and a slow disk would be at it for longer than the run took: it
+ * gets no more of a ring than it needs. Several disks hold their chunks there, and need all of it.
+ */
+static void shrink_ring(const struct qualification *q, struct run_config *config)
+{
+	uint64_t file_bytes, block_bytes = usual_block(q, &file_bytes);
+	uint64_t enough = UNPACED_BLOCKS * block_bytes;
+
+	if (enough < UNPACED_RING_BYTES)
+		enough = UNPACED_RING_BYTES;
+	if (config->rate_bps || config->disk_count > 1 || config->ring_bytes <= enough)
+		return;
+	config->ring_bytes = enough;
+	config->block_bytes = block_bytes;
 }
 
 static void choose_disks(struct running *running, const struct plan_step *step)
@@ -172,6 +191,7 @@ static int execute(struct running *running, const struct plan_step *step, struct
 	trial_run_free(run);
 	choose_disks(running, step);
 	config.disk_count = running->disk_count;
+	shrink_ring(q, &config);
 	if (step->duration_ns == INT64_MAX) { /* all of the disk */
 		config.duration_ns = 0;
 		config.limit_bytes = whole_disk_bytes(q, step->room_bytes);
