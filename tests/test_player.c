@@ -551,13 +551,20 @@ static void test_duration(void **state)
 /* What was lost, doubled and held back is as many as the disturbance has counted, and the rest is what was fed. */
 static void test_disturbance(void **state)
 {
-	static const size_t frames[] = { 1000, 3000 }; /* the second crosses blocks */
+	static const size_t frames[] = { 1000, 3000, 1000 }; /* the second crosses blocks */
+	static const double reorders[] = { 0.1, 0.1, 0.7 };
+	static const unsigned distances[] = { 3, 3, DISTURBANCE_DISTANCE_MAX };
 	static const struct step steps[] = { { .bytes = 3000000 } };
 
 	(void)state;
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		const struct disturbance_config faults = {
-			.loss = 0.1, .duplicate = 0.1, .reorder = 0.1, .reorder_distance = 3, .seed = 5
+			.loss = 0.1,
+			.duplicate = 0.1,
+			.reorder = reorders[k],
+			.reorder_distance = distances[k],
+			.seed = 5,
+			.unit_count = 3000000 / frames[k],
 		};
 		const struct disturbance_stats *stats;
 		struct player_config config;

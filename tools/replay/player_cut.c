@@ -144,7 +144,8 @@ static void pass_block(struct player_state *state, uint32_t block)
 	give_back(state, block);
 }
 
-static void release_held(struct player_state *state, bool is_all)
+/* One more unit has passed them, whatever became of it: so none waits for more than the distance. */
+static void release_held(struct player_state *state, bool is_all, int64_t due_ns)
 {
 	for (unsigned i = 0; i < state->held_count;) {
 		struct cut_held *held = &state->held[i];
@@ -153,40 +154,53 @@ static void release_held(struct player_state *state, bool is_all)
 			i++;
 			continue;
 		}
+		if (held->unit.due_ns < due_ns) /* it is not late: it comes behind that one */
+			held->unit.due_ns = due_ns;
 		append(state, &held->unit);
 		memmove(held, held + 1, (--state->held_count - i) * sizeof(*held));
 	}
+}
+
+/* Return: false: no memory for it. */
+static bool hold(struct player_state *state, struct cut_unit *cut, unsigned behind)
+{
+	uint32_t block = cut->done_block;
+
+	if (!copy_unit(cut))
+		return false;
+	pass_block(state, block);
+	state->held[state->held_count++] = (struct cut_held){ .unit = *cut, .behind = behind };
+	return true;
+}
+
+static void append_copies(struct player_state *state, struct cut_unit *cut, unsigned copies)
+{
+	struct cut_unit once = *cut;
+
+	once.done_block = RING_NONE;
+	once.copy = NULL; /* the last one's, which goes out behind it */
+	while (copies-- > 1)
+		append(state, &once);
+	append(state, cut);
 }
 
 /* Lost, doubled or held back, as the disturbance says. */
 static void disturb(struct player_state *state, struct cut_unit *cut)
 {
 	struct disturbance_fate fate;
-	uint32_t block = cut->done_block;
 
 	disturbance_next(state->player->config.disturbance, state->unit_number++, cut->due_ns,
 			 cut->unit.bytes, &fate);
 	cut->due_ns = fate.due_ns;
 	if (fate.copies == 0) {
 		free(cut->copy);
-		pass_block(state, block);
-		return;
+		pass_block(state, cut->done_block);
+	} else if (fate.behind == 0) {
+		append_copies(state, cut, fate.copies);
 	}
-	if (fate.behind > 0 && state->held_count <= DISTURBANCE_DISTANCE_MAX && copy_unit(cut)) {
-		pass_block(state, block);
-		state->held[state->held_count++] =
-			(struct cut_held){ .unit = *cut, .behind = fate.behind };
-		return;
-	}
-	if (fate.copies > 1) {
-		struct cut_unit once = *cut;
-
-		once.done_block = RING_NONE;
-		once.copy = NULL; /* the second one's, which goes out behind it */
-		append(state, &once);
-	}
-	append(state, cut);
-	release_held(state, false);
+	release_held(state, false, fate.due_ns);
+	if (fate.behind > 0 && !hold(state, cut, fate.behind))
+		append(state, cut);
 }
 
 /* Return: false: the duration is over. */
@@ -437,7 +451,7 @@ static bool cut_one(struct player_state *state)
 		return true;
 	default: /* what is carried belongs to no whole frame */
 		drop_carry(state);
-		release_held(state, true);
+		release_held(state, true, SCHEDULE_NOW);
 		state->player->feed_result = label->result;
 		give_back(state, drop_block(state));
 		state->is_over = true;
@@ -501,6 +515,12 @@ void player_leave(struct player_state *state)
 		player_count(unsent, state->units[state->unit_first].unit.bytes);
 	player_count(unsent, state->carry_used);
 	state->carry_used = 0;
+	for (; state->held_count > 0; state->held_count--) {
+		struct cut_unit *unit = &state->held[state->held_count - 1].unit;
+
+		player_count(unsent, unit->unit.bytes);
+		free(unit->copy);
+	}
 	while (state->block_count > 0) {
 		player_count(unsent, bytes_left(ring, first_block(state), state->block_at));
 		give_back(state, drop_block(state));

@@ -207,7 +207,8 @@ int sim_plan_make(struct sim_plan *plan, const struct sim_options *options,
 		ret = find_count(plan, options, error);
 	if (ret < 0)
 		return ret;
-	if (plan->is_paced && (options->format != MADE_RAW || options->start_utc_ns))
+	if (plan->is_paced && !options->is_start_now &&
+	    (options->format != MADE_RAW || options->start_utc_ns))
 		plan->start_utc_ns = plan->layout.start_utc_ns;
 	plan->lump_bytes = lump_bytes(plan, options);
 	describe(plan);
