@@ -8,10 +8,15 @@
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
 . "${0%/*}/../qualify.sh"
-rig_need loop space:1500
+rig_need loop mkfs.xfs xfs_io space:2000
 mkdir "$RIG/a"
 quiet_machine
 tiny=(-r 64 -H 2s --ring 16Mi --scratch 64Mi "$same" --quick --time 2s)
+
+# ---- a report that nobody reads: the verdict is told all the same; it is waited for at the end
+mkfifo "$RIG/pipe"
+timeout 60 "$BIN/vsib-qualify" --live=none --json "$RIG/pipe" "${tiny[@]}" --phase paced "$RIG/a" 2>"$RIG/pipe.words" &
+pipe_pid=$!
 
 # ---- io_uring refused
 shim=$RIG/no_uring.so
@@ -27,13 +32,6 @@ is disks.0.read_back.wrong_bytes 0
 (ulimit -f 100 && qualify 73 "${tiny[@]}" --phase paced "$RIG/a") || exit 1
 said 'ulimit -f'
 empty "$RIG/a"
-
-# ---- a report that nobody reads: the verdict is told all the same
-mkfifo "$RIG/pipe"
-timeout 60 "$BIN/vsib-qualify" --live=none --json "$RIG/pipe" "${tiny[@]}" --phase paced "$RIG/a" 2>"$words"
-ended 74 $? "a report into a pipe"
-said '^(PASS|MARGINAL|INCONCLUSIVE|FAIL) .*64 Mbit/s'
-said 'nobody has read from it'
 
 # ---- a former report that somebody made up
 for text in '' '[' '[]' '{}' '{"schema":"vsib-qualify/1"}' '{"schema":"vsib-qualify/1","disks":3,"verdict":[]}' \
@@ -70,3 +68,38 @@ VSIB_SYSROOT=$tree qualify '0 1 3' "${tiny[@]}" --phase paced "$RIG/a"
 VSIB_SYSROOT=$RIG/nowhere qualify 78 "${tiny[@]}" --phase paced "$RIG/a"
 said 'VSIB_SYSROOT'
 empty "$RIG/a"
+
+# ---- what befalls a file system in the middle of a run; each beside the others
+begin() {
+	local name=$1 wanted=$2
+	shift 2
+	trial "$name" "$wanted" -r 64 -H 30s --ring 64Mi --quick --time 30s --phase paced "$@"
+	await "$name" paced
+}
+rig_disk gone 400 xfs
+rig_disk fixed 400
+rig_disk filled 400
+begin gone 2 "$RIG/gone"
+begin fixed 2 "$RIG/fixed"
+begin filled 3 "$RIG/filled"
+rig_die gone
+rig_read_only fixed
+fallocate -l 10G "$RIG/filled/others" 2>/dev/null || dd if=/dev/zero of="$RIG/filled/others" bs=1M 2>/dev/null
+settle gone
+has_reason IO_ERROR
+said '[Ii]nput/output error'
+settle fixed
+has_reason IO_ERROR
+said '[Rr]ead-only'
+settle filled
+has_reason FULL
+has_no_reason IO_ERROR
+said 'filled by others'
+rm "$RIG/filled/others"
+empty "$RIG/fixed" "$RIG/filled"
+
+wait $pipe_pid
+ended 74 $? "a report into a pipe"
+words=$RIG/pipe.words
+said '^(PASS|MARGINAL|INCONCLUSIVE|FAIL) .*64 Mbit/s'
+said 'nobody has read from it'
