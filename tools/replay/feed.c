@@ -26,11 +26,11 @@ int feed_create(struct feed **out, const struct feed_ops *ops, const struct feed
 
 /* ---- its thread ---- */
 
-static void put(struct feed *feed, uint32_t block, struct play_label *label, size_t used_bytes)
+static void put(struct feed *feed, uint32_t block, struct play_label label, size_t used_bytes)
 {
-	label->is_anew = feed->is_anew;
+	label.is_anew = feed->is_anew;
 	feed->is_anew = false;
-	memcpy(ring_label(feed->config.ring, block), label, sizeof(*label));
+	memcpy(ring_label(feed->config.ring, block), &label, sizeof(label));
 	ring_put(feed->config.ring, QUEUE, block, used_bytes, true);
 }
 
@@ -41,7 +41,7 @@ static void *feed_main(void *arg)
 
 	pthread_setname_np(pthread_self(), "feed");
 	label.result = feed->ops->run(feed);
-	put(feed, feed->end_block, &label, 1);
+	put(feed, feed->end_block, label, 1);
 	/* release: who sees it sees the sentence and the counters as they are in the end */
 	atomic_store_explicit(&feed->is_ended, true, memory_order_release);
 	return NULL;
@@ -103,6 +103,11 @@ uint32_t feed_take(struct feed *feed)
 	}
 }
 
+void feed_begin_anew(struct feed *feed)
+{
+	feed->is_anew = true;
+}
+
 void feed_put_bytes(struct feed *feed, uint32_t block, uint64_t stream_offset, size_t lead_bytes,
 		    size_t bytes)
 {
@@ -114,22 +119,7 @@ void feed_put_bytes(struct feed *feed, uint32_t block, uint64_t stream_offset, s
 
 	assert(bytes > 0 && lead_bytes <= UINT32_MAX);
 	feed_count(&feed->stats.data_bytes, bytes);
-	put(feed, block, &label, lead_bytes + bytes);
-}
-
-static uint64_t packet_bytes(const struct feed *feed, uint32_t block, size_t used_bytes)
-{
-	const unsigned char *data = ring_data(feed->config.ring, block);
-	uint64_t sum = 0;
-
-	for (size_t at = 0; at < used_bytes;) {
-		struct block_packet packet;
-
-		memcpy(&packet, data + at, sizeof(packet));
-		sum += packet.bytes;
-		at += block_packet_size(packet.bytes);
-	}
-	return sum;
+	put(feed, block, label, lead_bytes + bytes);
 }
 
 void feed_put_packets(struct feed *feed, uint32_t block, uint64_t stream_offset, size_t bytes)
@@ -137,8 +127,9 @@ void feed_put_packets(struct feed *feed, uint32_t block, uint64_t stream_offset,
 	struct play_label label = { .kind = BLOCK_PACKETS, .stream_offset = stream_offset };
 
 	assert(bytes > 0);
-	feed_count(&feed->stats.data_bytes, packet_bytes(feed, block, bytes));
-	put(feed, block, &label, bytes);
+	feed_count(&feed->stats.data_bytes,
+		   block_packets_bytes(ring_data(feed->config.ring, block), bytes));
+	put(feed, block, label, bytes);
 }
 
 void feed_note_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum recording_cause cause)
@@ -164,7 +155,7 @@ int feed_put_gap(struct feed *feed, uint64_t stream_offset, uint64_t bytes, enum
 	if (block == RING_NONE)
 		return -EINTR;
 	feed_note_gap(feed, stream_offset, bytes, cause);
-	put(feed, block, &label, 1); /* no run is empty */
+	put(feed, block, label, 1); /* no run is empty */
 	return 0;
 }
 

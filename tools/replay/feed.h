@@ -94,7 +94,7 @@ struct feed {
 	char error[FEED_ERROR_LEN];
 	pthread_t thread;
 	bool is_started;
-	bool is_anew; /* its thread: set where a loop begins again; the next block tells the player */
+	bool is_anew;       /* the next block begins the stream again */
 	uint32_t end_block; /* kept for BLOCK_END from feed_start() on */
 };
 
@@ -128,6 +128,9 @@ static inline void feed_count(_Atomic uint64_t *counter, uint64_t more)
 
 /** feed_take() - a free block, waited for as long as need be. Return: its number; RING_NONE: stopped. */
 uint32_t feed_take(struct feed *feed);
+
+/** feed_begin_anew() - with the next block that is put the stream begins again: --loop. Its offsets go on. */
+void feed_begin_anew(struct feed *feed);
 
 /**
  * feed_put_bytes() - @bytes of the stream from @lead_bytes on are there

@@ -284,14 +284,16 @@ static int run(struct feed *feed)
 		uint64_t before = own->offset;
 
 		hand_over(feed, own);
-		feed->is_anew = loop > 0;
+		if (loop > 0)
+			feed_begin_anew(feed);
 		own->position = 0;
 		own->first_utc_ns = 0;
 		ret = read_all(feed, own);
+		hand_over(feed, own);
+		feed_begin_anew(feed);
 		if (own->offset == before) /* nothing in it: again would be nothing, for ever */
 			break;
 	}
-	hand_over(feed, own);
 	if (own->block != RING_NONE)
 		ring_give_back(feed->config.ring, own->block);
 	own->block = RING_NONE;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tools/recording.h"
 
@@ -25,11 +26,11 @@ enum play_kind {
 
 struct play_label {
 	enum play_kind kind;
-	bool is_anew;        /* the stream begins again here (--loop) */
 	uint32_t lead_bytes; /* in front of the data, so that direct reads can be aligned */
 	uint64_t stream_offset; /* of the first byte, or of the gap's; BLOCK_PACKETS: payload or packet bytes before it */
 	uint64_t gap_bytes;
 	enum recording_cause cause; /* of a gap */
+	bool is_anew; /* the stream begins again with this block (--loop): feed_begin_anew() */
 	int result; /* BLOCK_END: 0 it is all; -EINTR stopped by feed_stop(); -errno broken off, feed->error says it */
 };
 
@@ -47,6 +48,21 @@ static inline size_t block_packet_size(size_t bytes)
 {
 	return (sizeof(struct block_packet) + bytes + BLOCK_PACKET_ALIGN - 1) / BLOCK_PACKET_ALIGN *
 	       BLOCK_PACKET_ALIGN;
+}
+
+/** block_packets_bytes() - of the packets in a block, of which @used bytes are used: without headers and padding */
+static inline uint64_t block_packets_bytes(const void *data, size_t used)
+{
+	uint64_t sum = 0;
+
+	for (size_t at = 0; at < used;) {
+		struct block_packet packet;
+
+		memcpy(&packet, (const char *)data + at, sizeof(packet));
+		sum += packet.bytes;
+		at += block_packet_size(packet.bytes);
+	}
+	return sum;
 }
 
 #endif

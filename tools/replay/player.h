@@ -120,7 +120,7 @@ void player_stop(struct player *player);
 bool player_wait(struct player *player, int64_t deadline_ns);
 
 /**
- * player_drain() - what is left in the ring is counted as unsent
+ * player_drain() - what is left in the ring is counted as unsent; its blocks stay with the player
  *
  * When the player and the feed have ended: nobody puts or claims any more. Thread: any.
  */

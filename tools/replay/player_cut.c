@@ -1,528 +1,436 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tools/replay/player_parts.h"
-
+/*
+ * player_cut.c - see player_parts.h
+ *
+ * A unit lies in its block until it is out; the block goes round with the last unit of the row that lies in it. A frame
+ * that lies in several blocks is put together in carry, of which there is one: the next such frame waits for it.
+ */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define QUEUE 0
+#include "tools/replay/player_parts.h"
 
-int player_cut_create(struct player_state *state)
+/* ---- the row ---- */
+
+static unsigned char *first_byte(const struct destination_unit *unit)
 {
-	const struct player_config *config = &state->player->config;
-
-	state->blocks = calloc(ring_block_count(config->ring), sizeof(state->blocks[0]));
-	state->held = calloc(DISTURBANCE_DISTANCE_MAX + 1, sizeof(state->held[0]));
-	return state->blocks && state->held ? 0 : -ENOMEM;
+	return unit->parts[0].iov_base;
 }
 
-void player_cut_free(struct player_state *state)
+static void append(struct player *player, const struct destination_unit *unit,
+		   const struct player_piece *piece)
 {
-	while (state->unit_count > 0)
-		player_unit_done(state);
-	for (unsigned i = 0; i < state->held_count; i++)
-		free(state->held[i].unit.copy);
-	free(state->blocks);
-	free(state->carry);
-	free(state->held);
+	struct player_state *s = player->state;
+
+	assert(s->count < PLAYER_ROW);
+	s->units[s->count] = *unit;
+	s->pieces[s->count] = *piece;
+	s->count++;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------- */
-
-static uint32_t first_block(const struct player_state *state)
+void player_drop_row(struct player *player, unsigned count)
 {
-	return state->blocks[state->block_first];
-}
+	struct player_state *s = player->state;
 
-static const struct play_label *first_label(const struct player_state *state)
-{
-	return ring_label(state->player->config.ring, first_block(state));
-}
+	for (unsigned i = 0; i < count; i++) {
+		struct player_piece *piece = &s->pieces[i];
 
-/* It is consumed. The caller gives it back, or a unit will. */
-static uint32_t drop_block(struct player_state *state)
-{
-	uint32_t block = first_block(state);
-
-	state->block_first = (state->block_first + 1) % ring_block_count(state->player->config.ring);
-	state->block_count--;
-	state->block_at = 0;
-	state->is_begun = false;
-	return block;
-}
-
-bool player_claim(struct player_state *state)
-{
-	struct ring *ring = state->player->config.ring;
-	uint32_t places = ring_block_count(ring), block;
-
-	while ((block = ring_first(ring_claim(ring, QUEUE))) != RING_NONE) {
-		const struct play_label *label = ring_label(ring, block);
-
-		state->blocks[(state->block_first + state->block_count++) % places] = block;
-		if (label->kind == BLOCK_END)
-			state->has_end = true;
+		if (piece->block != RING_NONE)
+			ring_give_back(player->config.ring, piece->block);
+		if (piece->is_carried && !(i + 1 < s->count && s->pieces[i + 1].is_double))
+			s->is_carry_in_row = false;
+		free(piece->copy);
 	}
-	return state->block_count > 0;
+	s->count -= count;
+	s->row_begin += count;
+	s->first_sent = 0;
+	memmove(s->units, s->units + count, s->count * sizeof(s->units[0]));
+	memmove(s->pieces, s->pieces + count, s->count * sizeof(s->pieces[0]));
 }
 
-/* ---- units --------------------------------------------------------------------------------------- */
+/* ---- disturbed ---- */
 
-static bool takes_bytes(const struct player_state *state)
+/* Return: false: no memory; then it goes out in its turn. */
+static bool hold(struct player *player, const struct destination_unit *unit,
+		 const struct player_piece *piece, unsigned behind)
 {
-	return state->player->config.destination->takes == DESTINATION_BYTES;
-}
-
-static int64_t find_due(struct player_state *state, const struct cut_unit *cut)
-{
-	const struct schedule_unit unit = {
-		.stream_offset = cut->stream_offset,
-		.data = cut->unit.parts[0].iov_base,
-		.bytes = cut->unit.parts[0].iov_len,
-		.utc_ns = cut->unit.utc_ns,
-	};
-
-	return schedule_due(state->player->config.schedule, &unit);
-}
-
-static struct cut_unit *append(struct player_state *state, const struct cut_unit *cut)
-{
-	struct cut_unit *to = &state->units[state->unit_first + state->unit_count];
-
-	assert(state->unit_first + state->unit_count < CUT_MAX);
-	*to = *cut;
-	/* what comes behind something late is not before it */
-	if (state->unit_count > 0 && to->due_ns < to[-1].due_ns)
-		to->due_ns = to[-1].due_ns;
-	state->unit_count++;
-	return to;
-}
-
-/* A copy in memory of its own, so that the block can go back. Return: false: no memory. */
-static bool copy_unit(struct cut_unit *cut)
-{
-	char *copy = malloc(cut->unit.bytes), *to = copy;
+	struct player_state *s = player->state;
+	void *copy = s->held_count < DISTURBANCE_DISTANCE_MAX ? malloc(unit->bytes) : NULL;
 
 	if (!copy)
 		return false;
-	for (unsigned i = 0; i < cut->unit.part_count; i++)
-		to = mempcpy(to, cut->unit.parts[i].iov_base, cut->unit.parts[i].iov_len);
-	free(cut->copy);
-	cut->copy = copy;
-	cut->done_block = RING_NONE;
-	cut->unit.parts[0] = (struct iovec){ copy, cut->unit.bytes };
-	cut->unit.part_count = 1;
+	memcpy(copy, first_byte(unit), unit->bytes);
+	s->held[s->held_count] = *unit;
+	s->held[s->held_count].parts[0].iov_base = copy;
+	s->held_pieces[s->held_count] = *piece;
+	s->held_pieces[s->held_count].copy = copy;
+	s->held_pieces[s->held_count].is_carried = false;
+	s->held_pieces[s->held_count].release = s->number + behind;
+	s->held_count++;
 	return true;
 }
 
-static void give_back(struct player_state *state, uint32_t block)
+/* Those that were to come behind the unit of this number. */
+static void let_go(struct player *player, uint64_t number, int64_t due_ns)
 {
-	if (block != RING_NONE)
-		ring_give_back(state->player->config.ring, block);
-}
+	struct player_state *s = player->state;
+	unsigned kept = 0;
 
-/* The block of a unit that isn't sent now goes with the last one that lies in it. */
-static void pass_block(struct player_state *state, uint32_t block)
-{
-	const struct ring *ring = state->player->config.ring;
-	const char *begin, *end;
-
-	if (block == RING_NONE)
-		return;
-	begin = ring_data(ring, block);
-	end = begin + ring_block_bytes(ring);
-	for (unsigned i = state->unit_first + state->unit_count; i > state->unit_first; i--) {
-		struct cut_unit *cut = &state->units[i - 1];
-		const char *data = cut->unit.parts[0].iov_base;
-
-		if (data >= begin && data < end) {
-			cut->done_block = block;
-			return;
-		}
-	}
-	give_back(state, block);
-}
-
-/* One more unit has passed them, whatever became of it: so none waits for more than the distance. */
-static void release_held(struct player_state *state, bool is_all, int64_t due_ns)
-{
-	for (unsigned i = 0; i < state->held_count;) {
-		struct cut_held *held = &state->held[i];
-
-		if (!is_all && --held->behind > 0) {
-			i++;
+	for (unsigned i = 0; i < s->held_count; i++) {
+		if (s->held_pieces[i].release <= number) {
+			s->held_pieces[i].due_ns = due_ns;
+			append(player, &s->held[i], &s->held_pieces[i]);
 			continue;
 		}
-		if (held->unit.due_ns < due_ns) /* it is not late: it comes behind that one */
-			held->unit.due_ns = due_ns;
-		append(state, &held->unit);
-		memmove(held, held + 1, (--state->held_count - i) * sizeof(*held));
+		s->held[kept] = s->held[i];
+		s->held_pieces[kept++] = s->held_pieces[i];
 	}
+	s->held_count = kept;
 }
 
-/* Return: false: no memory for it. */
-static bool hold(struct player_state *state, struct cut_unit *cut, unsigned behind)
+/* ---- a unit ---- */
+
+static void take_into_row(struct player *player, const struct destination_unit *unit,
+			  struct player_piece *piece, bool is_in_block)
 {
-	uint32_t block = cut->done_block;
+	struct player_state *s = player->state;
+	struct disturbance_fate fate = { .copies = 1, .due_ns = piece->due_ns };
 
-	if (!copy_unit(cut))
-		return false;
-	pass_block(state, block);
-	state->held[state->held_count++] = (struct cut_held){ .unit = *cut, .behind = behind };
-	return true;
-}
-
-static void append_copies(struct player_state *state, struct cut_unit *cut, unsigned copies)
-{
-	struct cut_unit once = *cut;
-
-	once.done_block = RING_NONE;
-	once.copy = NULL; /* the last one's, which goes out behind it */
-	while (copies-- > 1)
-		append(state, &once);
-	append(state, cut);
-}
-
-/* Lost, doubled or held back, as the disturbance says. */
-static void disturb(struct player_state *state, struct cut_unit *cut)
-{
-	struct disturbance_fate fate;
-
-	disturbance_next(state->player->config.disturbance, state->unit_number++, cut->due_ns,
-			 cut->unit.bytes, &fate);
-	cut->due_ns = fate.due_ns;
-	if (fate.copies == 0) {
-		free(cut->copy);
-		pass_block(state, cut->done_block);
-	} else if (fate.behind == 0) {
-		append_copies(state, cut, fate.copies);
+	if (player->config.disturbance)
+		disturbance_next(player->config.disturbance, s->number, piece->due_ns, unit->bytes,
+				 &fate);
+	piece->due_ns = fate.due_ns;
+	if (fate.copies == 0)
+		s->lost_bytes += unit->bytes;
+	if (fate.copies > 0 && fate.behind > 0 && hold(player, unit, piece, fate.behind))
+		fate.copies = 0;
+	for (unsigned i = 0; i < fate.copies; i++) {
+		piece->is_double = i > 0;
+		append(player, unit, piece);
+		s->is_carry_in_row |= piece->is_carried;
+		s->is_in_row |= is_in_block;
+		if (is_in_block)
+			s->row_place = s->row_begin + s->count - 1;
 	}
-	release_held(state, false, fate.due_ns);
-	if (fate.behind > 0 && !hold(state, cut, fate.behind))
-		append(state, cut);
+	let_go(player, s->number, fate.due_ns);
+	s->number++;
 }
 
-/* Return: false: the duration is over. */
-static bool add(struct player_state *state, struct cut_unit *cut)
+/* @bytes of the stream from @data on, which stay there until they are out. */
+static int take_unit(struct player *player, const unsigned char *data, size_t bytes,
+		     uint64_t stream_offset, const struct block_packet *packet, bool is_in_block)
 {
-	const struct player_config *config = &state->player->config;
-
-	cut->due_ns = find_due(state, cut);
-	if (config->duration_ns && cut->due_ns != SCHEDULE_NOW && cut->due_ns > config->duration_ns) {
-		state->is_over = true;
-		return false;
-	}
-	if (!takes_bytes(state)) {
-		enum psn_kind psn = config->destination->psn;
-
-		cut->unit.prefix_bytes = psn_prefix_bytes(psn);
-		if (cut->unit.prefix_bytes)
-			psn_put(psn, state->number, cut->unit.prefix);
-	}
-	state->number++;
-	if (config->disturbance)
-		disturb(state, cut);
-	else
-		append(state, cut);
-	return true;
-}
-
-static void fill_unit(struct cut_unit *cut, uint64_t stream_offset, const void *data, size_t bytes)
-{
-	*cut = (struct cut_unit){
-		.unit = { .parts = { { (void *)(uintptr_t)data, bytes } },
-			  .part_count = 1,
-			  .bytes = bytes,
-			  .wire_bytes = bytes },
-		.stream_offset = stream_offset,
-		.stream_end = stream_offset + bytes,
-		.done_block = RING_NONE,
+	const struct player_config *config = &player->config;
+	struct player_state *s = player->state;
+	const enum psn_kind psn = config->destination->psn;
+	const struct schedule_unit what = { stream_offset, data, bytes, packet ? packet->utc_ns : 0 };
+	struct destination_unit unit = {
+		.prefix_bytes = psn_prefix_bytes(psn),
+		.parts = { { (void *)(uintptr_t)data, bytes } },
+		.part_count = 1,
+		.bytes = bytes,
+		.wire_bytes = packet ? packet->wire_bytes : bytes,
+		.utc_ns = packet ? packet->utc_ns : 0,
 	};
+	struct player_piece piece = {
+		.stream_offset = stream_offset,
+		.due_ns = schedule_due(config->schedule, &what),
+		.block = RING_NONE,
+		.is_carried = !is_in_block,
+	};
+
+	if (config->duration_ns && piece.due_ns > config->duration_ns) {
+		destination_count(&player->stats.unsent_bytes, bytes);
+		s->is_at_end = true;
+		return PLAYER_CUT_END;
+	}
+	if (unit.prefix_bytes)
+		psn_put(psn, s->number, unit.prefix);
+	take_into_row(player, &unit, &piece, is_in_block);
+	return PLAYER_CUT;
 }
 
-/* ---- a stream ------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
-/* What was carried of a frame whose rest doesn't come. */
-static void drop_carry(struct player_state *state)
+static uint32_t claim(struct player *player)
 {
-	player_count(&state->player->stats.rest_bytes, state->carry_used);
-	state->carry_used = 0;
+	struct player_state *s = player->state;
+
+	if (s->waiting_at < s->waiting_count)
+		return s->waiting[s->waiting_at++];
+	return ring_claim(player->config.ring, 0);
 }
 
-/* Bytes up to where the next frame begins, as they lie from the begin of the stream on. */
-static size_t to_next_frame(const struct player_state *state, uint64_t offset)
+static void finish_block(struct player *player)
 {
-	size_t frame = state->player->config.frame_bytes;
-	uint64_t in = (offset - state->first_offset) % frame;
+	struct player_state *s = player->state;
 
-	return in == 0 ? 0 : frame - (size_t)in;
+	if (s->is_in_row && s->row_place >= s->row_begin)
+		s->pieces[s->row_place - s->row_begin].block = s->block;
+	else
+		ring_give_back(player->config.ring, s->block);
+	s->block = RING_NONE;
 }
 
-/* Numbers count frames that are missing, too, unless gaps are closed up. */
-static void set_number(struct player_state *state, uint64_t offset)
+static void give_up_carry(struct player *player)
 {
-	const struct player_config *config = &state->player->config;
+	struct player_state *s = player->state;
 
-	if (config->gaps == PLAYER_GAPS_TIME)
-		state->number = (offset - state->first_offset) / config->frame_bytes;
+	destination_count(&player->stats.rest_bytes, s->carry_bytes);
+	s->carry_bytes = 0;
 }
 
 /*
- * A frame that begins in one block and ends in another is put together in memory of its own, which goes with its unit.
- * Return: bytes taken of those that are there; -ENOMEM.
+ * The stream goes on somewhere else than behind what was before: so does what is cut, with the first frame that is whole.
+ * Frames that are not there count, unless the gap is closed up.
  */
-static ssize_t carry(struct player_state *state, const char *data, size_t there)
+static void go_on_at(struct player *player, uint64_t stream_offset)
 {
-	size_t frame = state->player->config.frame_bytes, want = frame - state->carry_used;
-	size_t taken = want < there ? want : there;
-	struct cut_unit cut;
+	struct player_state *s = player->state;
+	size_t frame = player->config.frame_bytes;
+	uint64_t in_frame = (stream_offset - s->phase) % frame;
+	uint64_t next = in_frame ? stream_offset + (frame - in_frame) : stream_offset;
 
-	if (!state->carry)
-		state->carry = malloc(frame);
-	if (!state->carry)
-		return -ENOMEM;
-	memcpy(state->carry + state->carry_used, data, taken);
-	state->carry_used += taken;
-	state->next_offset += taken;
-	if (state->carry_used < frame)
-		return (ssize_t)taken;
-	fill_unit(&cut, state->next_offset - frame, state->carry, frame);
-	cut.copy = state->carry;
-	set_number(state, cut.stream_offset);
-	if (add(state, &cut)) { /* else it is unsent, and counted as carried */
-		state->carry = NULL;
-		state->carry_used = 0;
-	}
-	return (ssize_t)taken;
-}
-
-static void skip_rest(struct player_state *state, size_t bytes)
-{
-	player_count(&state->player->stats.rest_bytes, bytes);
-	state->next_offset += bytes;
-	state->block_at += bytes;
-}
-
-/* The next frame of the first block, or what there is of it. Return: false: nothing more can be cut now. */
-static bool cut_frame(struct player_state *state, const char *data, size_t there)
-{
-	size_t frame = state->player->config.frame_bytes, skip;
-	bool is_last = there == frame;
-	struct cut_unit cut;
-
-	skip = state->carry_used > 0 ? 0 : to_next_frame(state, state->next_offset);
-	if (skip > 0 && skip < there) {
-		skip_rest(state, skip);
-		return true;
-	}
-	if (skip > 0) {
-		skip_rest(state, there);
-		pass_block(state, drop_block(state));
-		return true;
-	}
-	if (state->carry_used > 0 || there < frame) {
-		ssize_t taken = carry(state, data, there);
-
-		if (taken < 0)
-			return false; /* when units have gone out there may be memory again */
-		state->block_at += (size_t)taken;
-		if ((size_t)taken == there) /* units that wait may still lie in it */
-			pass_block(state, drop_block(state));
-		return !state->is_over;
-	}
-	fill_unit(&cut, state->next_offset, data, frame);
-	set_number(state, cut.stream_offset);
-	if (is_last)
-		cut.done_block = first_block(state);
-	if (!add(state, &cut))
-		return false;
-	state->next_offset += frame;
-	state->block_at += frame;
-	if (is_last)
-		drop_block(state);
-	return true;
-}
-
-static bool cut_lump(struct player_state *state, const char *data, size_t there)
-{
-	size_t lump = state->player->config.lump_bytes, bytes = there < lump ? there : lump;
-	bool is_last = bytes == there;
-	struct cut_unit cut;
-
-	fill_unit(&cut, state->next_offset, data, bytes);
-	if (is_last)
-		cut.done_block = first_block(state);
-	if (!add(state, &cut))
-		return false;
-	state->next_offset += bytes;
-	state->block_at += bytes;
-	if (is_last)
-		drop_block(state);
-	return true;
-}
-
-static bool cut_bytes(struct player_state *state, const struct play_label *label)
-{
-	const struct ring *ring = state->player->config.ring;
-	const char *data = (const char *)ring_data(ring, first_block(state)) + label->lead_bytes;
-	size_t bytes = ring_bytes(ring, first_block(state)) - label->lead_bytes;
-
-	if (state->block_at == 0)
-		state->next_offset = label->stream_offset;
-	if (takes_bytes(state))
-		return cut_lump(state, data + state->block_at, bytes - state->block_at);
-	return cut_frame(state, data + state->block_at, bytes - state->block_at);
-}
-
-/* ---- packets ------------------------------------------------------------------------------------- */
-
-static bool cut_packet(struct player_state *state, const struct play_label *label)
-{
-	const struct ring *ring = state->player->config.ring;
-	const char *data = (const char *)ring_data(ring, first_block(state)) + label->lead_bytes;
-	size_t bytes = ring_bytes(ring, first_block(state)) - label->lead_bytes;
-	struct block_packet packet;
-	struct cut_unit cut;
-	bool is_last;
-
-	if (state->block_at == 0)
-		state->next_offset = label->stream_offset;
-	memcpy(&packet, data + state->block_at, sizeof(packet));
-	is_last = state->block_at + block_packet_size(packet.bytes) >= bytes;
-	fill_unit(&cut, state->next_offset, data + state->block_at + sizeof(packet), packet.bytes);
-	cut.unit.wire_bytes = packet.wire_bytes;
-	cut.unit.utc_ns = packet.utc_ns;
-	if (is_last)
-		cut.done_block = first_block(state);
-	if (!add(state, &cut))
-		return false;
-	state->next_offset += packet.bytes;
-	state->block_at += block_packet_size(packet.bytes);
-	if (is_last)
-		drop_block(state);
-	return true;
-}
-
-/* ---- gaps, and all of it ------------------------------------------------------------------------- */
-
-static void pass_gap(struct player_state *state, const struct play_label *label)
-{
-	struct player *player = state->player;
-
-	drop_carry(state);
-	player_count(&player->stats.gap_bytes, label->gap_bytes);
-	player_count(&player->stats.gap_count, 1);
-	state->next_offset = label->stream_offset + label->gap_bytes;
+	give_up_carry(player);
+	assert(next >= s->frame_offset);
 	if (player->config.gaps == PLAYER_GAPS_SKIP)
-		schedule_close_gap(player->config.schedule, label->gap_bytes);
-	give_back(state, drop_block(state));
+		schedule_close_gap(player->config.schedule, next - s->frame_offset);
+	else
+		s->number += (next - s->frame_offset) / frame;
+	s->frame_offset = next;
 }
 
-static void begin_block(struct player_state *state, const struct play_label *label)
+static void begin_anew(struct player *player)
 {
-	state->is_begun = true;
-	if (!state->has_first) {
-		state->first_offset = label->stream_offset;
-		state->next_offset = label->stream_offset;
-		state->has_first = true;
+	struct player_state *s = player->state;
+
+	give_up_carry(player);
+	s->has_phase = false;
+	schedule_loop(player->config.schedule, s->label.stream_offset);
+}
+
+static bool cuts_frames(const struct player *player)
+{
+	return player->config.destination->takes != DESTINATION_BYTES &&
+	       player->state->label.kind == BLOCK_BYTES;
+}
+
+static uint64_t left_in_block(const struct player_state *s)
+{
+	if (s->block == RING_NONE)
+		return 0;
+	if (s->label.kind == BLOCK_PACKETS)
+		return block_packets_bytes(s->data + s->at, s->end - s->at);
+	return s->label.kind == BLOCK_BYTES ? s->end - s->at : 0;
+}
+
+/* What the block that was claimed is. */
+static void show_block(struct player *player)
+{
+	struct player_state *s = player->state;
+	struct ring *ring = player->config.ring;
+
+	memcpy(&s->label, ring_label(ring, s->block), sizeof(s->label));
+	s->data = ring_data(ring, s->block);
+	s->at = s->label.lead_bytes;
+	s->end = ring_bytes(ring, s->block);
+	s->offset = s->label.stream_offset;
+	s->given_bytes += left_in_block(s);
+}
+
+static void begin_block(struct player *player)
+{
+	struct player_state *s = player->state;
+
+	show_block(player);
+	s->is_in_row = false;
+	if (s->label.kind == BLOCK_END)
+		return;
+	if (s->label.is_anew)
+		begin_anew(player);
+	if (!s->has_phase) {
+		s->has_phase = true;
+		s->phase = s->frame_offset = s->offset;
 	}
-	if (label->is_anew)
-		schedule_loop(state->player->config.schedule, label->stream_offset);
+	if (cuts_frames(player) && player->config.frame_bytes &&
+	    s->offset != s->frame_offset + s->carry_bytes)
+		go_on_at(player, s->offset);
 }
 
-/* Return: false: nothing more can be cut now. */
-static bool cut_one(struct player_state *state)
+/* Frames go on behind it by themselves; a stream that is not cut into frames has nothing else that could tell. */
+static void pass_gap(struct player *player)
 {
-	const struct play_label *label;
+	struct player_state *s = player->state;
+	struct player_stats *stats = &player->stats;
 
-	if (state->block_count == 0 || state->is_over)
-		return false;
-	label = first_label(state);
-	if (!state->is_begun)
-		begin_block(state, label);
-	switch (label->kind) {
-	case BLOCK_BYTES:
-		return cut_bytes(state, label);
-	case BLOCK_PACKETS:
-		return cut_packet(state, label);
+	destination_count(&stats->gap_bytes, s->label.gap_bytes);
+	destination_count(&stats->gap_count, 1);
+	if (player->config.gaps == PLAYER_GAPS_SKIP &&
+	    player->config.destination->takes == DESTINATION_BYTES)
+		schedule_close_gap(player->config.schedule, s->label.gap_bytes);
+	/* relaxed: a figure to look at */
+	atomic_store_explicit(&stats->stream_offset, s->offset + s->label.gap_bytes,
+			      memory_order_relaxed);
+}
+
+/* ---- cutting ---- */
+
+static void step(struct player_state *s, size_t bytes)
+{
+	s->at += bytes;
+	s->offset += bytes;
+}
+
+static int cut_lump(struct player *player)
+{
+	struct player_state *s = player->state;
+	size_t bytes = s->end - s->at, at = s->at;
+	uint64_t offset = s->offset;
+
+	if (s->is_paced && player->config.lump_bytes && bytes > player->config.lump_bytes)
+		bytes = player->config.lump_bytes;
+	step(s, bytes);
+	return take_unit(player, s->data + at, bytes, offset, NULL, true);
+}
+
+/* Part of a frame that begins or goes on in carry. */
+static int carry_over(struct player *player)
+{
+	struct player_state *s = player->state;
+	size_t frame = player->config.frame_bytes, bytes = frame - s->carry_bytes;
+
+	if (s->is_carry_in_row)
+		return PLAYER_CUT_FULL;
+	if (bytes > s->end - s->at)
+		bytes = s->end - s->at;
+	memcpy(s->carry + s->carry_bytes, s->data + s->at, bytes);
+	s->carry_bytes += bytes;
+	step(s, bytes);
+	if (s->carry_bytes < frame)
+		return PLAYER_CUT;
+	s->carry_bytes = 0;
+	s->frame_offset += frame;
+	return take_unit(player, s->carry, frame, s->frame_offset - frame, NULL, false);
+}
+
+static int cut_frame(struct player *player)
+{
+	struct player_state *s = player->state;
+	size_t frame = player->config.frame_bytes, at = s->at;
+
+	if (frame == 0)
+		return player_fail(player, -EINVAL,
+				   "%s takes datagrams, and nobody said how long they are to be",
+				   player->config.destination->name);
+	if (s->offset < s->frame_offset && s->carry_bytes == 0) { /* behind a gap that tore a frame */
+		uint64_t torn = s->frame_offset - s->offset;
+		size_t bytes = torn < s->end - at ? (size_t)torn : s->end - at;
+
+		destination_count(&player->stats.rest_bytes, bytes);
+		step(s, bytes);
+		return PLAYER_CUT;
+	}
+	if (s->carry_bytes > 0 || s->end - at < frame)
+		return carry_over(player);
+	step(s, frame);
+	s->frame_offset += frame;
+	return take_unit(player, s->data + at, frame, s->frame_offset - frame, NULL, true);
+}
+
+static int cut_packet(struct player *player)
+{
+	struct player_state *s = player->state;
+	const unsigned char *data = s->data + s->at + sizeof(struct block_packet);
+	uint64_t offset = s->offset;
+	struct block_packet packet;
+
+	memcpy(&packet, s->data + s->at, sizeof(packet));
+	s->at += block_packet_size(packet.bytes);
+	s->offset += packet.bytes;
+	if (packet.bytes == 0)
+		return PLAYER_CUT;
+	return take_unit(player, data, packet.bytes, offset, &packet, true);
+}
+
+/* Those held for units that never came, and the begin of a frame that was never whole. */
+static int end_stream(struct player *player)
+{
+	struct player_state *s = player->state;
+
+	player->feed_result = s->label.result;
+	give_up_carry(player);
+	let_go(player, UINT64_MAX, s->is_paced ? player->config.schedule->last_due_ns : SCHEDULE_NOW);
+	finish_block(player);
+	s->is_at_end = true;
+	return PLAYER_CUT_END;
+}
+
+static int cut_block(struct player *player)
+{
+	struct player_state *s = player->state;
+
+	switch (s->label.kind) {
+	case BLOCK_END:
+		return end_stream(player);
 	case BLOCK_GAP:
-		pass_gap(state, label);
-		return true;
-	default: /* what is carried belongs to no whole frame */
-		drop_carry(state);
-		release_held(state, true, SCHEDULE_NOW);
-		state->player->feed_result = label->result;
-		give_back(state, drop_block(state));
-		state->is_over = true;
-		return false;
+		pass_gap(player);
+		s->at = s->end;
+		return PLAYER_CUT;
+	case BLOCK_PACKETS:
+		return cut_packet(player);
+	case BLOCK_BYTES:
+		break;
 	}
+	return cuts_frames(player) ? cut_frame(player) : cut_lump(player);
 }
 
-unsigned player_cut(struct player_state *state)
+int player_cut(struct player *player)
 {
-	if (state->unit_count > DESTINATION_BATCH / 2)
-		return state->unit_count;
-	memmove(state->units, state->units + state->unit_first,
-		state->unit_count * sizeof(state->units[0]));
-	state->unit_first = 0;
-	while (state->unit_count < DESTINATION_BATCH && cut_one(state))
-		;
-	return state->unit_count;
-}
+	struct player_state *s = player->state;
+	int ret;
 
-bool player_cut_is_done(const struct player_state *state)
-{
-	return state->is_over && state->unit_count == 0;
-}
-
-void player_unit_done(struct player_state *state)
-{
-	struct cut_unit *unit = &state->units[state->unit_first];
-
-	give_back(state, unit->done_block);
-	free(unit->copy);
-	state->unit_first++;
-	state->unit_count--;
-}
-
-/* Bytes of a block behind @at. */
-static uint64_t bytes_left(const struct ring *ring, uint32_t block, size_t at)
-{
-	const struct play_label *label = ring_label(ring, block);
-	size_t bytes = ring_bytes(ring, block) - label->lead_bytes;
-	const char *data = (const char *)ring_data(ring, block) + label->lead_bytes;
-	uint64_t sum = 0;
-
-	if (label->kind == BLOCK_BYTES)
-		return bytes - at;
-	while (label->kind == BLOCK_PACKETS && at < bytes) {
-		struct block_packet packet;
-
-		memcpy(&packet, data + at, sizeof(packet));
-		sum += packet.bytes;
-		at += block_packet_size(packet.bytes);
+	if (s->is_at_end)
+		return PLAYER_CUT_END;
+	if (s->block == RING_NONE) {
+		s->block = claim(player);
+		if (s->block == RING_NONE)
+			return PLAYER_CUT_EMPTY;
+		begin_block(player);
 	}
-	return sum;
+	ret = cut_block(player);
+	if (s->block != RING_NONE && s->at == s->end && !s->is_at_end)
+		finish_block(player);
+	return ret;
 }
 
-void player_leave(struct player_state *state)
+/* ---- what is left ---- */
+
+void player_count_unsent(struct player *player)
 {
-	_Atomic uint64_t *unsent = &state->player->stats.unsent_bytes;
-	const struct ring *ring = state->player->config.ring;
+	struct player_state *s = player->state;
+	uint64_t unsent = s->carry_bytes;
 
-	for (; state->unit_count > 0; player_unit_done(state))
-		player_count(unsent, state->units[state->unit_first].unit.bytes);
-	player_count(unsent, state->carry_used);
-	state->carry_used = 0;
-	for (; state->held_count > 0; state->held_count--) {
-		struct cut_unit *unit = &state->held[state->held_count - 1].unit;
+	for (unsigned i = 0; i < s->count; i++)
+		unsent += s->pieces[i].is_double ? 0 : s->units[i].bytes;
+	unsent -= s->first_sent;
+	for (unsigned i = 0; i < s->held_count; i++)
+		unsent += s->held[i].bytes;
+	unsent += left_in_block(s);
+	destination_count(&player->stats.unsent_bytes, unsent);
+	player_drain(player);
+}
 
-		player_count(unsent, unit->unit.bytes);
-		free(unit->copy);
+void player_drain(struct player *player)
+{
+	struct player_state *s = player->state;
+	uint64_t unsent = 0;
+
+	while ((s->block = claim(player)) != RING_NONE) {
+		show_block(player);
+		unsent += left_in_block(s);
 	}
-	while (state->block_count > 0) {
-		player_count(unsent, bytes_left(ring, first_block(state), state->block_at));
-		give_back(state, drop_block(state));
-	}
+	destination_count(&player->stats.unsent_bytes, unsent);
 }

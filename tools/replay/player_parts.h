@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * player_parts.h - what player.c and player_cut.c share; not for others
+ * player_parts.h - what the sources of the player share; not for others
  *
- *   player_cut.c   blocks of the ring into units that lie in a row, each with its moment
- *   player.c       the thread: waits for moments, sends, counts
+ *   player.c       thread, start, end, account
+ *   player_cut.c   blocks into units, which wait in a row
+ *   player_pace.c  when the next ones may go out; sleeping; underruns
+ *   player_send.c  out with them
  *
- * Threads: the player's alone, but for is_stopped and ended.
+ * Threads: the player's alone, but the atomic ones and bell.
  */
 #ifndef VSIB_TOOLS_REPLAY_PLAYER_PARTS_H
 #define VSIB_TOOLS_REPLAY_PLAYER_PARTS_H
@@ -14,102 +16,146 @@
 #include "tools/replay/disturbance.h"
 #include "tools/replay/player.h"
 
-/* A batch, all that a disturbance holds back, and their doubles. */
-#define CUT_MAX (2 * (DESTINATION_BATCH + DISTURBANCE_DISTANCE_MAX + 1))
+#define PLAYER_SLICE_NS INT64_C(40000000) /* longest wait without a look at is_stopping */
+#define PLAYER_LATE_NS INT64_C(1000000)
+/* A unit that is cut may be doubled, and those that were held for it may follow. */
+#define PLAYER_ROW (DESTINATION_BATCH + 2 + DISTURBANCE_DISTANCE_MAX)
 
-/* A unit that waits for its moment. */
-struct cut_unit {
-	struct destination_unit unit;
-	uint64_t stream_offset, stream_end; /* from its first byte to behind its last */
-	int64_t due_ns;                     /* since the start; SCHEDULE_NOW */
-	uint32_t done_block; /* goes back to the feed when it is out; RING_NONE = another unit's concern */
-	void *copy;          /* where its bytes lie if not in a block: freed when it is out */
-};
-
-/* A unit that a disturbance holds back. */
-struct cut_held {
-	struct cut_unit unit;
-	unsigned behind; /* to go out behind so many others */
+/* Beside each unit of the row. */
+struct player_piece {
+	uint64_t stream_offset;
+	int64_t due_ns;   /* behind the start; SCHEDULE_NOW */
+	uint32_t block;   /* to be given back when it is out; RING_NONE */
+	bool is_carried;  /* lies in carry */
+	bool is_double;   /* of the unit before: its bytes have been counted */
+	void *copy;       /* where it lies, to be freed; NULL = elsewhere */
+	uint64_t release; /* a held one goes behind the unit of this number */
 };
 
 struct player_state {
-	struct player *player;
 	pthread_t thread;
-	bool is_started;
-	_Atomic bool is_stopped;  /* by player_stop() */
-	_Atomic bool is_starting; /* in destination_start(), which waits for others */
-	struct bell ended;
+	_Atomic bool is_started; /* thread is there */
+	_Atomic bool is_stopping;
+	_Atomic bool is_starting;  /* in destination_start() */
+	_Atomic bool is_finishing; /* what waits now waits for the device: it is not to be woken */
+	struct bell bell;          /* rings when the player has ended */
 
-	/* blocks that were claimed, in their order */
-	uint32_t *blocks;
-	uint32_t block_first, block_count; /* of ring_block_count() places, used round and round */
-	size_t block_at;                   /* consumed of the first one */
-	bool is_begun;                     /* the first one's label was looked at */
-	bool has_end;                      /* BLOCK_END was claimed */
+	/* blocks that were claimed ahead, while the ring was filled */
+	uint32_t *waiting;
+	uint32_t waiting_at, waiting_count;
+	/* the block that is being cut */
+	uint32_t block; /* RING_NONE */
+	struct play_label label;
+	const unsigned char *data;
+	size_t at, end;     /* what is left of it */
+	uint64_t offset;    /* in the stream, of what is at @at */
+	bool is_in_row;     /* a unit of the row lies in it ... */
+	uint64_t row_place; /* ... this is the last one */
+	bool is_at_end;     /* nothing more is to be cut */
 
-	/* cutting */
-	uint64_t first_offset; /* of the stream that is played */
-	bool has_first;
-	uint64_t next_offset; /* of the stream, behind what was cut */
-	uint64_t number;      /* of the next datagram or packet */
-	unsigned char *carry; /* a frame of several blocks: frame_bytes */
-	size_t carry_used;
-	uint64_t unit_number;  /* for the disturbance */
-	bool is_over;          /* the duration is: nothing more is cut */
-	struct cut_held *held; /* DISTURBANCE_DISTANCE_MAX + 1 of them */
+	/* frames of a stream */
+	bool has_phase;
+	uint64_t phase;        /* where one of them begins */
+	uint64_t frame_offset; /* of the next one, or of what is in carry */
+	unsigned char *carry;  /* one that lies in several blocks */
+	size_t carry_bytes;    /* that are there */
+	bool is_carry_in_row;  /* not to be touched until that is out */
+	uint64_t number;       /* of the next unit */
+
+	/* cut, and not out: in their order */
+	struct destination_unit units[PLAYER_ROW];
+	struct player_piece pieces[PLAYER_ROW];
+	unsigned count;
+	uint64_t row_begin; /* place of the first one, of all that ever were in the row */
+	size_t first_sent;  /* bytes of the first one that are out already */
+	struct destination_unit held[DISTURBANCE_DISTANCE_MAX]; /* behind later ones */
+	struct player_piece held_pieces[DISTURBANCE_DISTANCE_MAX];
 	unsigned held_count;
 
-	/* units that wait, in the order in which they go out */
-	struct cut_unit units[CUT_MAX];
-	unsigned unit_first, unit_count;
+	/* pace */
+	bool is_paced, is_running;
+	bool may_spin;
+	int64_t start_ns; /* what dues are added to */
+	int64_t last_ns;  /* when a unit went out */
+	int64_t last_due_ns;
+	unsigned run;     /* went out since there was time to sleep */
+	bool is_catching; /* at twice the rate, from this moment and this due on: */
+	int64_t catch_ns, catch_due_ns;
+	int64_t empty_ns;      /* since when the ring was found empty; 0 = it is not */
+	int64_t told_ns;       /* when an underrun was told last */
+	uint64_t told_starved; /* starved_count of the destination that is known */
 
-	/* sending */
-	int64_t start_ns;
-	int64_t sent_ns;       /* when the last call began */
-	int64_t not_before_ns; /* a burst has reached its limit */
-	unsigned burst;        /* units sent since something was waited for */
-	int64_t burst_due_ns;  /* of the first of them */
-	int64_t empty_since_ns; /* the ring is empty, and there is nothing to send; 0 = it isn't so */
-	uint64_t starved_count; /* of the device, as it was seen last */
-	int64_t said_ns;        /* an underrun was said then */
-	uint64_t unsaid_count;  /* that have not been since */
+	/* patience */
+	int64_t refused_ns, pause_ns; /* since when it takes nothing; 0 = it does */
+	uint64_t refused_down;        /* its down_count then */
+
+	/* account, in bytes: given = sent - doubled + lost + rest + unsent */
+	uint64_t given_bytes, doubled_bytes, lost_bytes;
 };
 
-/** player_count() - so many more, in a counter of player->stats */
-static inline void player_count(_Atomic uint64_t *counter, uint64_t more)
+static inline bool player_is_stopping(const struct player *player)
 {
-	/* one writer: no read-modify-write is needed, and nothing travels with it */
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
-			      memory_order_relaxed);
+	/* relaxed: nothing travels with the flag, and every wait ends soon */
+	return atomic_load_explicit(&player->state->is_stopping, memory_order_relaxed);
 }
 
-static inline bool player_is_stopped(const struct player_state *state)
-{
-	/* relaxed: nothing travels with the flag; who sleeps is woken after it */
-	return atomic_load_explicit(&state->is_stopped, memory_order_relaxed);
-}
+/* ---- player.c ---- */
 
-/** player_cut_create() - Return: 0; -ENOMEM; player_cut_free() in every case */
-int player_cut_create(struct player_state *state);
-void player_cut_free(struct player_state *state);
+/** player_fail() - keep the sentence. Return: @ret. */
+int player_fail(struct player *player, int ret, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/** player_claim() - takes all blocks that are there. Return: are there any that are not cut yet? */
-bool player_claim(struct player_state *state);
+/** player_say(), player_say_notes() - a sentence; what the destination's last call noted */
+void player_say(struct player *player, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void player_say_notes(struct player *player);
 
-/**
- * player_cut() - units from what was claimed, when few wait; never blocks
- *
- * Gaps are passed over on the way. Return: how many wait now.
- */
-unsigned player_cut(struct player_state *state);
+/* ---- player_cut.c ---- */
 
-/** player_cut_is_done() - the stream is over, and nothing waits */
-bool player_cut_is_done(const struct player_state *state);
+enum player_cut {
+	PLAYER_CUT,       /* there may be more in the row */
+	PLAYER_CUT_EMPTY, /* nothing is in the ring now */
+	PLAYER_CUT_FULL,  /* something of the row must go out first */
+	PLAYER_CUT_END,   /* all is in the row that ever will be */
+};
 
-/** player_unit_done() - the first unit has gone out, or never will */
-void player_unit_done(struct player_state *state);
+/** player_cut() - the next unit into the row. Return: enum player_cut; -EINVAL: it can't be cut. */
+int player_cut(struct player *player);
 
-/** player_leave() - all that waits or was claimed is not sent any more: counted, and the blocks go back */
-void player_leave(struct player_state *state);
+/** player_drop_row() - the first @count are out: their blocks go round */
+void player_drop_row(struct player *player, unsigned count);
+
+/** player_count_unsent() - what was given and has not gone out; its blocks stay with the player, and no more come */
+void player_count_unsent(struct player *player);
+
+/* ---- player_pace.c ---- */
+
+/** player_begin_pace() - in its thread: timers, CPUs */
+void player_begin_pace(struct player *player);
+
+/** player_ready() - how many of the row may go out at this moment */
+unsigned player_ready(struct player *player, int64_t now);
+
+/** player_wants_more() - must another unit be cut before anything can be said? */
+bool player_wants_more(const struct player *player, int64_t now);
+
+/** player_sleep() - until the first of the row may go, or a slice is over */
+void player_sleep(struct player *player);
+
+/** player_wait_block() - until something comes into the ring, or a slice is over */
+void player_wait_block(struct player *player);
+
+/** player_note_filled() - the first of the row is there: has it been missed? */
+void player_note_filled(struct player *player, int64_t now);
+
+/** player_note_device() - was the device found empty? */
+void player_note_device(struct player *player, int64_t now);
+
+/** player_note_sent() - the first @count of the row went out at this moment */
+void player_note_sent(struct player *player, unsigned count, int64_t now);
+
+/* ---- player_send.c ---- */
+
+/** player_send() - the first @count of the row, of which it may take fewer. Return: 0; -EINTR; -errno. */
+int player_send(struct player *player, unsigned count, int64_t now);
 
 #endif
