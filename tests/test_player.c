@@ -3,8 +3,10 @@
  * test_player.c - each byte goes out once, in its order, never before it is due; what stands in the way is counted
  */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@
 #define BLOCKS 8
 #define SENT_MAX 20000
 #define NEVER INT64_MAX
+#define ANY_RATE UINT64_C(1000000000000) /* is a pace: the ring is filled first */
 
 /* ---- a destination that keeps what it gets --------------------------------------------------------- */
 
@@ -56,7 +59,8 @@ static struct {
 	/* what it got */
 	struct sent sent[SENT_MAX];
 	uint64_t count, wrong_bytes, end;
-	unsigned starts, finishes;
+	_Atomic unsigned starts;
+	unsigned finishes;
 	char said[4000];
 } fake;
 
@@ -715,10 +719,11 @@ static void patience_ends(void **state)
 
 	(void)state;
 	config.patience_ns = 20 * MS;
-	fake.batch_max = 4;
+	fake.batch_max = 1;
 	fake.busy_at = 4;
 	fake.busy_count = UINT32_MAX;
 	fake.is_down = true;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	play(lines);
 	assert_int_equal(player->result, -ETIMEDOUT);
 	assert_non_null(strstr(player->error, "fake: has taken nothing for"));
@@ -735,6 +740,7 @@ static void a_destination_that_is_gone_ends_it(void **state)
 	fake.takes = DESTINATION_BYTES;
 	fake.write_max = 1000;
 	fake.error_at = 6;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	play(lines);
 	assert_int_equal(player->result, -EPIPE);
 	assert_non_null(strstr(player->error, "nobody reads"));
@@ -804,7 +810,10 @@ static void a_stop_ends_a_start_that_waits(void **state)
 
 	(void)state;
 	fake.holds_start = true;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	start(lines);
+	while (fake.starts == 0)
+		sched_yield();
 	player_stop(player);
 	assert_true(player_wait(player, NEVER));
 	assert_int_equal(player->result, -EINTR);

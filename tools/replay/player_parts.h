@@ -46,7 +46,7 @@ struct player_state {
 	/* the block that is being cut */
 	uint32_t block; /* RING_NONE */
 	struct play_label label;
-	const unsigned char *data;
+	unsigned char *data;
 	size_t at, end;     /* what is left of it */
 	uint64_t offset;    /* in the stream, of what is at @at */
 	bool is_in_row;     /* a unit of the row lies in it ... */
