@@ -587,6 +587,37 @@ static void a_precise_one_is_not_early_either(void **state)
 	assert_never_early(80000000, 1000);
 }
 
+static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void **state)
+{
+	static const struct line lines[] = { { BYTES, 500000, 0 }, { END } };
+
+	(void)state;
+	config.grain_ns = 2 * MS; /* ten of them */
+	config.burst = 7;
+	schedule_init_rate(&schedule, 40000000, 1, 0);
+	play(lines);
+	assert_whole();
+	assert_int_equal(fake.count, 500);
+	assert_never_early(40000000, 1000);
+	for (uint64_t i = 0; i + 7 < fake.count; i++)
+		assert_in_range(fake.sent[i].batch, 2, 7);
+}
+
+static void a_group_goes_when_its_last_is_due(void **state)
+{
+	static const struct line lines[] = { { BYTES, 5000, 0 }, { END } };
+
+	(void)state;
+	config.grain_ns = 500 * MS;
+	schedule_init_rate(&schedule, 160000, 1, 0); /* 50 ms apart */
+	play(lines);
+	assert_whole();
+	assert_int_equal(fake.count, 5);
+	assert_int_equal(fake.sent[0].batch, 5);
+	assert_true(fake.sent[0].ns >= player->stats.started_ns + 200 * MS);
+	assert_int_equal(player->stats.burst_count, 0);
+}
+
 static void a_late_burst_is_bounded_and_counted(void **state)
 {
 	static const struct line lines[] = { { BYTES, 400000, 0 }, { END } };
@@ -913,6 +944,8 @@ int main(void)
 		TEST(a_pace_cuts_lumps),
 		TEST(no_unit_goes_out_before_its_time),
 		TEST(a_precise_one_is_not_early_either),
+		TEST(units_that_go_together_are_not_early_and_no_more_than_a_burst),
+		TEST(a_group_goes_when_its_last_is_due),
 		TEST(a_late_burst_is_bounded_and_counted),
 		TEST(who_catches_up_goes_at_twice_the_rate),
 		TEST(the_start_is_waited_for),
