@@ -28,6 +28,15 @@ unsigned board_mode_bits(unsigned mode)
 	return mode < sizeof(bits) ? bits[mode] : 0;
 }
 
+bool board_is_behind(int fd)
+{
+	unsigned long status = 0;
+	struct stat kind;
+
+	return fstat(fd, &kind) == 0 && S_ISCHR(kind.st_mode) &&
+	       ioctl(fd, (unsigned long)BOARD_GET_STATUS, &status) == 0;
+}
+
 static int kernel_new(int fd, bool is_ours, void **out)
 {
 	struct kernel_board *board = malloc(sizeof(*board));
@@ -39,17 +48,17 @@ static int kernel_new(int fd, bool is_ours, void **out)
 	return 0;
 }
 
-static int kernel_open(const char *path, void **board)
+static int kernel_open(const char *path, int flags, void **board)
 {
 	struct stat status;
 	int fd, ret;
 
-	/* Before it is opened: a FIFO would keep us waiting for its writer. */
+	/* Before it is opened: a FIFO would keep us waiting for the other end. */
 	if (stat(path, &status))
 		return -errno;
 	if (!S_ISCHR(status.st_mode))
 		return -ENOTTY;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
 	ret = kernel_new(fd, true, board);
@@ -58,14 +67,18 @@ static int kernel_open(const char *path, void **board)
 	return ret;
 }
 
-static int kernel_adopt(int fd, void **board)
+static int kernel_adopt(int fd, int flags, void **board)
 {
+	int mode = fcntl(fd, F_GETFL);
 	struct stat status;
 
-	if (fstat(fd, &status))
+	if (mode < 0 || fstat(fd, &status))
 		return -errno;
 	if (!S_ISCHR(status.st_mode))
 		return -ENOTTY;
+	/* the driver takes O_WRONLY for playback, and all else for recording */
+	if (((mode & O_ACCMODE) == O_WRONLY) != ((flags & O_ACCMODE) == O_WRONLY))
+		return -EBADF;
 	return kernel_new(fd, false, board);
 }
 
@@ -74,6 +87,13 @@ static ssize_t kernel_read(void *board, void *buf, size_t len)
 	ssize_t got = read(((struct kernel_board *)board)->fd, buf, len);
 
 	return got < 0 ? -errno : got;
+}
+
+static ssize_t kernel_write(void *board, const void *data, size_t len)
+{
+	ssize_t taken = write(((struct kernel_board *)board)->fd, data, len);
+
+	return taken < 0 ? -errno : taken;
 }
 
 static int kernel_control(void *board, enum board_request request, unsigned long value,
@@ -128,22 +148,10 @@ const struct board_ops board_kernel = {
 	.open = kernel_open,
 	.adopt = kernel_adopt,
 	.read = kernel_read,
+	.write = kernel_write,
 	.control = kernel_control,
 	.wait = kernel_wait,
 	.monotonic_ns = kernel_monotonic_ns,
 	.realtime_ns = kernel_realtime_ns,
 	.close = kernel_close,
 };
-
-bool board_is_one(int fd)
-{
-	unsigned long result = 0;
-	void *board;
-	bool is_board;
-
-	if (board_kernel.adopt(fd, &board) < 0)
-		return false;
-	is_board = board_kernel.control(board, BOARD_GET_STATUS, 0, &result) == 0;
-	board_kernel.close(board);
-	return is_board;
-}

@@ -8,6 +8,10 @@
  * nobody says so; the fill request gives FREE bytes, 0 for empty and full alike. The samples are
  * the simulator's pattern (sim.h) at their true offset.
  *
+ * Opened for playback it takes what write() gives until its ring is full, all but a lump, and sends it from
+ * the first 1PPS after RUN on. When its ring is empty it waits, or with round=1 sends what is in the ring once more, as
+ * the DMA does that nobody told where the data end: then the fill request shows a ring that is nearly full.
+ *
  * The path is a list of settings, "fake:ring=8M:clock=16M":
  *
  *   clock=HZ       VSI clock, 32M; the rate is bits of the mode x clock / (skip + 1)
@@ -15,12 +19,14 @@
  *   descrs=N       DMA descriptors, 1000; the ring must be divisible by it
  *   size=0|1       whether the request for the ring's size is known, 1
  *   seed=N         of the pattern
- *   read=SIZE      no read() gives more than this
- *   error=N@SIZE   after SIZE bytes each read() fails with errno N
+ *   read=SIZE      no read() gives, and no write() takes, more than this
+ *   error=N@SIZE   after SIZE bytes each read() or write() fails with errno N
  *   stop=TIME      the VSI clock stops so long after the first sample
  *   slip=SIZE@AT   SIZE bytes of samples are missing at stream offset AT, without anybody saying so
  *   pps=TIME       the 1PPS comes so much after the wall clock's full second, 0
  *   done=0|1       whether DMA ever reports its end, 1
+ *   fill=0|1       whether the request for the ring's fill is known, 1
+ *   round=0|1      what playback does with an empty ring, 0
  *   virtual=0|1    1: time stands still except in wait(), which returns at once; for unit tests
  *   now=TIME       virtual wall clock at the beginning, seconds since 1970
  *
@@ -29,6 +35,7 @@
 #include "drivers/board.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -43,7 +50,7 @@
 struct fake {
 	/* settings */
 	uint64_t clock_hz, ring_bytes, descrs, seed, read_max;
-	uint64_t knows_size, reports_done;
+	uint64_t knows_size, knows_fill, reports_done, goes_round;
 	uint64_t error, error_at;
 	uint64_t slip_bytes, slip_at;
 	int64_t stop_ns; /* after the first sample; FAKE_NEVER */
@@ -56,6 +63,11 @@ struct fake {
 	int64_t first_ns;    /* monotonic moment of the first sample; FAKE_NEVER = not running */
 	int64_t halted_ns;   /* DMA ended then; FAKE_NEVER = it goes on */
 	uint64_t read_bytes; /* read() gave so many */
+
+	bool is_playback;
+	uint64_t written_bytes; /* write() took so many */
+	uint64_t sent_bytes;    /* of them the DMA has taken so many out of the ring */
+	uint64_t clocked_bytes; /* the clock would have sent since the first sample, at the last look */
 };
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -69,6 +81,8 @@ static int take_settings(struct fake *fake, const char *path)
 		{ .key = "size", .parse = units_parse_count, .number = &fake->knows_size },
 		{ .key = "seed", .parse = units_parse_count, .number = &fake->seed },
 		{ .key = "read", .parse = units_parse_bytes, .number = &fake->read_max },
+		{ .key = "fill", .parse = units_parse_count, .number = &fake->knows_fill },
+		{ .key = "round", .parse = units_parse_count, .number = &fake->goes_round },
 		{ .key = "done", .parse = units_parse_count, .number = &fake->reports_done },
 		{ .key = "virtual", .parse = units_parse_count, .number = &fake->clock.is_virtual },
 		{ "error", units_parse_count, &fake->error, &fake->error_at, NULL },
@@ -87,7 +101,7 @@ static int take_settings(struct fake *fake, const char *path)
 	return 0;
 }
 
-static int board_open(const char *path, void **board)
+static int board_open(const char *path, int flags, void **board)
 {
 	struct fake *fake = calloc(1, sizeof(*fake));
 	int ret;
@@ -100,10 +114,12 @@ static int board_open(const char *path, void **board)
 		.descrs = DEFAULT_DESCRS,
 		.read_max = UINT64_MAX,
 		.knows_size = 1,
+		.knows_fill = 1,
 		.reports_done = 1,
 		.stop_ns = FAKE_NEVER,
 		.first_ns = FAKE_NEVER,
 		.halted_ns = FAKE_NEVER,
+		.is_playback = (flags & O_ACCMODE) == O_WRONLY,
 	};
 	fake_clock_init(&fake->clock);
 	ret = take_settings(fake, path);
@@ -115,9 +131,10 @@ static int board_open(const char *path, void **board)
 	return 0;
 }
 
-static int board_adopt(int fd, void **board)
+static int board_adopt(int fd, int flags, void **board)
 {
 	(void)fd;
+	(void)flags;
 	(void)board;
 	return -ENOTTY;
 }
@@ -185,6 +202,43 @@ static uint64_t visible_bytes(struct fake *fake)
 	return full_count ? (full_count - 1) * lump : 0;
 }
 
+/* Playback: what has gone out since the last look. */
+static void play(struct fake *fake)
+{
+	uint64_t clocked = produced_bytes(fake), beyond;
+
+	fake->sent_bytes += clocked - fake->clocked_bytes;
+	fake->clocked_bytes = clocked;
+	if (fake->sent_bytes <= fake->written_bytes)
+		return;
+	beyond = fake->sent_bytes - fake->written_bytes;
+	if (fake->goes_round) /* as if the ring had been written once more */
+		fake->written_bytes += (beyond / fake->ring_bytes + 1) * fake->ring_bytes;
+	else
+		fake->sent_bytes = fake->written_bytes;
+}
+
+/* The driver knows the current descriptor only: of what it is in nothing has been sent yet. */
+static uint64_t unsent_bytes(struct fake *fake)
+{
+	uint64_t lump = fake->ring_bytes / fake->descrs;
+
+	play(fake);
+	if (fake->sent_bytes == fake->written_bytes)
+		return 0;
+	return fake->written_bytes - fake->sent_bytes / lump * lump;
+}
+
+static uint64_t free_bytes(struct fake *fake)
+{
+	/*
+	 * user point - DMA point, modulo: what is free, and 0 for an empty ring as for
+	 * a full one
+	 */
+	return (fake->ring_bytes - (visible_bytes(fake) - fake->read_bytes) % fake->ring_bytes) %
+	       fake->ring_bytes;
+}
+
 static void run(struct fake *fake)
 {
 	int64_t now = fake_realtime_ns(&fake->clock);
@@ -193,6 +247,7 @@ static void run(struct fake *fake)
 	fake->first_ns = fake_monotonic_ns(&fake->clock) + UNITS_NS_PER_S - since_pps;
 	fake->halted_ns = FAKE_NEVER;
 	fake->read_bytes = 0;
+	fake->clocked_bytes = 0;
 }
 
 static void halt(struct fake *fake)
@@ -230,6 +285,7 @@ static int board_control(void *board, enum board_request request, unsigned long 
 	switch (request) {
 	case BOARD_SET_MODE:
 		if (value & BOARD_RUN) {
+			play(fake);
 			fake->command = (uint32_t)value;
 			run(fake);
 		} else {
@@ -241,16 +297,16 @@ static int board_control(void *board, enum board_request request, unsigned long 
 		*result = 0;
 		return 0;
 	case BOARD_GET_BIGBUF_BYTES:
-		/*
-		 * user point - DMA point, modulo: what is free, and 0 for an empty ring as for
-		 * a full one
-		 */
-		*result = (fake->ring_bytes -
-			   (visible_bytes(fake) - fake->read_bytes) % fake->ring_bytes) %
-			  fake->ring_bytes;
+		if (!fake->knows_fill)
+			return -EINVAL;
+		*result = fake->is_playback ? unsent_bytes(fake) : free_bytes(fake);
 		return 0;
 	case BOARD_RESET_DMA:
+		play(fake);
 		fake->first_ns = FAKE_NEVER;
+		fake->clocked_bytes = 0;
+		if (!value)
+			fake->written_bytes = fake->sent_bytes = 0;
 		return 0;
 	case BOARD_DELAYED_STOP_DMA:
 		halt_at_descriptor(fake);
@@ -305,6 +361,8 @@ static ssize_t board_read(void *board, void *buf, size_t len)
 	uint64_t visible = visible_bytes(fake);
 	uint64_t ready = (visible - fake->read_bytes) % fake->ring_bytes;
 
+	if (fake->is_playback)
+		return -EINVAL;
 	if (fake->error && fake->read_bytes >= fake->error_at)
 		return -(ssize_t)fake->error;
 	if (len > ready)
@@ -322,10 +380,34 @@ static ssize_t board_read(void *board, void *buf, size_t len)
 	return (ssize_t)len;
 }
 
+static ssize_t board_write(void *board, const void *data, size_t len)
+{
+	struct fake *fake = board;
+	uint64_t ring = fake->ring_bytes - fake->ring_bytes / fake->descrs;
+	uint64_t unsent = unsent_bytes(fake);
+
+	(void)data;
+	if (!fake->is_playback)
+		return -EINVAL;
+	if (fake->error && fake->written_bytes >= fake->error_at)
+		return -(ssize_t)fake->error;
+	if (len > fake->read_max)
+		len = (size_t)fake->read_max;
+	if (fake->error && len > fake->error_at - fake->written_bytes)
+		len = (size_t)(fake->error_at - fake->written_bytes);
+	if (unsent >= ring)
+		return 0;
+	if (len > ring - unsent)
+		len = (size_t)(ring - unsent);
+	fake->written_bytes += len;
+	return (ssize_t)len;
+}
+
 const struct board_ops board_fake = {
 	.open = board_open,
 	.adopt = board_adopt,
 	.read = board_read,
+	.write = board_write,
 	.control = board_control,
 	.wait = board_wait,
 	.monotonic_ns = board_monotonic_ns,

@@ -15,11 +15,8 @@
 #include "drivers/device_name.h"
 
 static const struct destination_ops *const table[] = {
-	&destination_null,
-	&destination_stdout,
-	&destination_file,
-	&destination_udp,
-	NULL,
+	&destination_null, &destination_stdout, &destination_file, &destination_dev,
+	&destination_vsib, &destination_udp,    NULL,
 };
 
 const struct destination_ops *const *destination_table(void)

@@ -16,6 +16,7 @@
  *
  * Threads:  open and close by the thread that sets up; start, write, send and finish by the player's thread alone.
  *           destination_interrupt() and the counters of struct destination_stats may be used by any thread.
+ *           The program ignores SIGPIPE.
  * Ordering: the counters are relaxed atomics, each exact by itself, written by the player's thread.
  * Errors:   -errno, and the sentence for the user in destination->error: what was asked, what happened, what to do.
  */
@@ -60,7 +61,8 @@ struct destination_config {
 	bool gives_packets; /* the units are whole packets */
 	int link_type;      /* of these, DLT_... */
 	bool is_force;      /* a file may be written over */
-	int64_t start_utc_ns; /* the first sample is wanted out at this moment; 0 = at once (vsib: next full second) */
+	int64_t start_utc_ns; /* the first sample is wanted out then; 0 = at once (vsib: next full second). Only a board
+			       * sees to it, which is given data before; with all others it is the caller's to wait */
 };
 
 /*

@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/board.h"
 #include "drivers/destination.h"
 #include "drivers/device_kind.h"
 #include "drivers/outlet.h"
-#include "drivers/units.h"
+#include "drivers/to_vsib.h"
+#include "drivers/vsi_board.h"
 
 #define WRITE_MAX \
 	((size_t)4 << 20) /* one write() to a slow disk must not last for long past the deadline */
@@ -263,13 +265,25 @@ static int find_place(struct destination *destination, struct to_file *file, int
 	return 0;
 }
 
+/* From here on the destination is the board's. */
+static int become_board(struct destination *destination, const struct destination_config *config)
+{
+	destination->ops = &destination_vsib;
+	return to_vsib_open_board(destination, config, &board_kernel, "-");
+}
+
 static int stdout_open(struct destination *destination, const struct destination_config *config)
 {
-	struct to_file *file = to_file_new(destination);
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+	struct to_file *file;
 	struct stat status;
 
-	(void)config;
+	if (board_is_behind(STDOUT_FILENO))
+		return become_board(destination, config);
+	if (destination->details[0])
+		return destination_fail(destination, EINVAL,
+					"details are for a VSIB board, and the standard output is none");
+	file = to_file_new(destination);
 	if (!file)
 		return destination_fail(destination, ENOMEM, "out of memory");
 	if (flags < 0 || fstat(STDOUT_FILENO, &status))
@@ -307,7 +321,8 @@ static int stdout_finish(struct destination *destination, int64_t deadline_ns)
 
 const struct destination_ops destination_stdout = {
 	.prefix = "-",
-	.summary = "-  the standard output: a file, pipe, socket, terminal, or a VSIB board",
+	.summary = "-  the standard output: a file, pipe, socket, terminal; or a VSIB board, with its details behind a comma",
+	.keys = VSI_BOARD_KEYS,
 	.open = stdout_open,
 	.write = stdout_write,
 	.finish = stdout_finish,

@@ -25,29 +25,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "drivers/board.h"
 #include "drivers/fake.h"
 #include "drivers/source.h"
 #include "drivers/units.h"
+#include "drivers/vsi_board.h"
 
-#define USUAL_RING_BYTES UINT64_C(144000000)
-#define RING_BYTES_MAX UINT64_C(0x7fffffff) /* the driver's own parameter is an int */
 #define MS INT64_C(1000000)
 #define SECOND UNITS_NS_PER_S
 #define NEVER INT64_MAX
-
-/* When RUN may be set, before the full second at which the samples are to begin. */
-#define RUN_EARLIEST_NS (700 * MS)
-#define RUN_WANTED_NS (500 * MS) /* with a start time there is no hurry: the middle */
-#define RUN_LATEST_NS (200 * MS)
-#define RUN_TOO_LATE_NS (100 * MS) /* RUN took so long that the second is in doubt */
-
-#define WAIT_SLICE_NS (40 * MS)
-#define STOP_TURN_NS (10 * MS)
-#define STOP_LIMIT_NS (2500 * MS)
 #define NO_SAMPLES_NS (2 * SECOND)
 #define NOTE_PAUSE_NS (10 * SECOND)
 #define SEARCH_BYTES ((size_t)1 << 20)
@@ -65,18 +52,8 @@ struct marks {
 };
 
 struct vsib {
-	const struct board_ops *ops;
-	void *board;
-	int64_t wanted_start_utc_ns;
-
-	/* the command word's parts, and the rate: clocked_bps / divisor exactly; 0 = unknown */
-	uint64_t mode, skip, embed, giga;
-	uint64_t clock_hz;
-	uint64_t clocked_bps, divisor;
-
-	uint64_t ring_bytes;
-	bool has_fill; /* the driver tells the fill, and it makes sense */
-	bool is_running;
+	struct vsi_board board;
+	bool has_fill;    /* the driver tells the fill, and it makes sense */
 	bool has_samples; /* the first ones have been seen */
 	bool has_told_silence;
 	int64_t start_ns;   /* first sample, by the board's monotonic clock */
@@ -91,95 +68,28 @@ struct vsib {
 	int64_t noted_ns; /* last note of a kind that may come again and again */
 };
 
-static int64_t now_ns(const struct vsib *vsib)
-{
-	return vsib->ops->monotonic_ns(vsib->board);
-}
-
-static int control(const struct vsib *vsib, enum board_request request, unsigned long value)
-{
-	return vsib->ops->control(vsib->board, request, value, NULL);
-}
-
-static int ask(const struct vsib *vsib, enum board_request request, unsigned long *result)
-{
-	*result = 0;
-	return vsib->ops->control(vsib->board, request, 0, result);
-}
-
-static uint64_t bytes_in(const struct vsib *vsib, int64_t ns)
-{
-	return vsib->clocked_bps ? units_bytes_at(vsib->clocked_bps, ns) / vsib->divisor : 0;
-}
-
-/* Time that @bytes take; 0 when the rate isn't known. */
-static int64_t time_of(const struct vsib *vsib, uint64_t bytes)
-{
-	return vsib->clocked_bps ? units_time_for(bytes * vsib->divisor, vsib->clocked_bps) : 0;
-}
-
 /* True at most once in ten seconds. */
 static bool may_note(struct vsib *vsib)
 {
-	if (now_ns(vsib) - vsib->noted_ns < NOTE_PAUSE_NS)
+	if (vsi_board_now(&vsib->board) - vsib->noted_ns < NOTE_PAUSE_NS)
 		return false;
-	vsib->noted_ns = now_ns(vsib);
+	vsib->noted_ns = vsi_board_now(&vsib->board);
 	return true;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int take_detail(struct source *source, struct vsib *vsib, const struct source_detail *detail)
+static int set_rate(struct source *source, struct vsi_board *board, uint64_t given_bps)
 {
-	const struct {
-		const char *key;
-		uint64_t *number;
-		uint64_t max;
-	} numbers[] = {
-		{ "mode", &vsib->mode, BOARD_MODE_MAX },
-		{ "skip", &vsib->skip, BOARD_SKIP_MAX },
-		{ "embed", &vsib->embed, 1 },
-		{ "giga", &vsib->giga, 1 },
-	};
+	unsigned bits = board_mode_bits((unsigned)board->mode);
+	int ret = vsi_board_set_rate(board, given_bps);
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!strcmp(detail->key, numbers[i].key))
-			return source_detail_count(source, detail, numbers[i].number, numbers[i].max);
-	if (!strcmp(detail->key, "bigbuf"))
-		return source_detail_bytes(source, detail, &vsib->ring_bytes);
-	if (source_detail_frequency(source, detail, &vsib->clock_hz))
-		return -EINVAL;
-	if (vsib->clock_hz < 1000) /* no VSI clock is that slow; "clock=32" was meant as MHz */
-		return source_fail(source, EINVAL, "clock=%s is in Hz; did you mean clock=%sM?",
-				   detail->value, detail->value);
-	return 0;
-}
-
-/* The rate, from mode and clock when both are known, else from -r. */
-static int set_rate(struct source *source, struct vsib *vsib, uint64_t given_bps)
-{
-	unsigned bits = board_mode_bits((unsigned)vsib->mode);
-	uint64_t by_clock;
-
-	vsib->divisor = 1;
-	vsib->clocked_bps = given_bps;
 	source->word_bytes = bits >= 8 ? bits / 8 : bits ? 1 : 4;
-	if (vsib->clock_hz > UINT64_MAX / 32)
-		return source_fail(source, ERANGE, "clock= is too large");
-	if (bits && vsib->clock_hz) {
-		vsib->clocked_bps = bits * vsib->clock_hz;
-		vsib->divisor = vsib->skip + 1;
-		by_clock = vsib->clocked_bps / vsib->divisor;
-		if (given_bps &&
-		    (given_bps > by_clock + by_clock / 100 || given_bps < by_clock - by_clock / 100))
-			return source_fail(
-				source, EINVAL,
-				"mode, clock and skip make %llu bit/s, -r says %llu; leave one out or correct it",
-				(unsigned long long)by_clock, (unsigned long long)given_bps);
-	}
-	source->rate_bps = (vsib->clocked_bps + vsib->divisor / 2) / vsib->divisor;
 	source->checks_clock = true;
-	if (!vsib->clocked_bps)
+	if (ret)
+		return ret;
+	source->rate_bps = vsi_board_rate(board);
+	if (!source->rate_bps)
 		source_note(source,
 			    "the rate isn't known (give clock= or -r): a driver ring that overflows cannot be found out");
 	return 0;
@@ -189,70 +99,19 @@ static void set_marks(struct source *source, struct vsib *vsib)
 {
 	struct marks *marks = &vsib->marks;
 
-	if (!vsib->embed)
+	if (!vsib->board.embed)
 		return;
 	marks->sample_bytes = source->word_bytes;
 	marks->is_good = marks->is_shift_good = true;
-	if (vsib->clocked_bps && vsib->clocked_bps % (8 * vsib->divisor) == 0)
-		marks->second_bytes = vsib->clocked_bps / (8 * vsib->divisor);
+	if (vsib->board.clocked_bps && vsib->board.clocked_bps % (8 * vsib->board.divisor) == 0)
+		marks->second_bytes = vsib->board.clocked_bps / (8 * vsib->board.divisor);
 	if (!marks->second_bytes || marks->second_bytes % marks->sample_bytes) {
 		marks->second_bytes = 0;
 		source_note(source, "the 1PPS markers are not checked: %s",
-			    vsib->clocked_bps ? "a second is no whole number of samples at this rate" :
-						"the rate isn't known");
+			    vsib->board.clocked_bps ?
+				    "a second is no whole number of samples at this rate" :
+				    "the rate isn't known");
 	}
-}
-
-static int open_board(struct source *source, struct vsib *vsib)
-{
-	int ret;
-
-	if (!strcmp(source->path, "-"))
-		ret = vsib->ops->adopt(STDIN_FILENO, &vsib->board);
-	else
-		ret = vsib->ops->open(source->path, &vsib->board);
-	/* STOP is harmless to a board, and what is no board doesn't know it */
-	if (!ret)
-		ret = control(vsib, BOARD_SET_MODE, 0);
-	if (ret == -ENOTTY || (ret == -EINVAL && vsib->board))
-		return source_fail(
-			source, ENOTTY,
-			"this is no VSIB board (it doesn't know the board's requests); use dev: for other devices, file: for files");
-	if (ret)
-		return source_fail(source, -ret, "cannot open the board: %s", strerror(-ret));
-	return 0;
-}
-
-static void find_ring(struct source *source, struct vsib *vsib)
-{
-	uint64_t given = vsib->ring_bytes;
-	unsigned long told;
-
-	vsib->has_fill = true;
-	if (!ask(vsib, BOARD_GET_BIGBUF_SIZE, &told) && told && told <= RING_BYTES_MAX) {
-		vsib->ring_bytes = told;
-		if (given && given != told)
-			source_note(source,
-				    "bigbuf=%llu is not used: the driver says its ring has %lu bytes",
-				    (unsigned long long)given, told);
-	} else if (!given) {
-		vsib->ring_bytes = USUAL_RING_BYTES;
-		source_note(source,
-			    "the driver doesn't tell its ring's size: taken for the usual %llu bytes (give bigbuf=)",
-			    (unsigned long long)USUAL_RING_BYTES);
-	}
-	/* relaxed: a figure by itself */
-	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->ring_bytes, memory_order_relaxed);
-}
-
-/* The device number leads to the board's NUMA node. */
-static dev_t find_device(const struct source *source)
-{
-	struct stat status;
-	int ret = strcmp(source->path, "-") ? stat(source->path, &status) :
-					      fstat(STDIN_FILENO, &status);
-
-	return !ret && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
 }
 
 int vsib_open_board(struct source *source, const struct source_config *config,
@@ -267,22 +126,30 @@ int vsib_open_board(struct source *source, const struct source_config *config,
 	if (!vsib)
 		return source_fail(source, ENOMEM, "out of memory");
 	source->state = vsib;
-	vsib->ops = ops;
+	vsib->board = (struct vsi_board){
+		.ops = ops,
+		.voice = source_voice(source),
+		.is_interrupted = &source->is_interrupted,
+		.wanted_start_utc_ns = config->start_utc_ns,
+	};
+	vsib->has_fill = true;
 	vsib->stopped_ns = NEVER;
 	vsib->noted_ns = -NOTE_PAUSE_NS;
-	vsib->wanted_start_utc_ns = config->start_utc_ns;
 	while (!ret && source_next_detail(source, &cursor, buf, sizeof(buf), &detail))
-		ret = take_detail(source, vsib, &detail);
+		ret = vsi_board_take_detail(&vsib->board, detail.key, detail.value);
 	if (!ret)
-		ret = set_rate(source, vsib, config->rate_bps);
+		ret = set_rate(source, &vsib->board, config->rate_bps);
 	if (!ret)
-		ret = open_board(source, vsib);
+		ret = vsi_board_open(&vsib->board, source->path);
 	if (ret)
 		return ret;
 	set_marks(source, vsib);
-	find_ring(source, vsib);
+	vsi_board_find_ring(&vsib->board);
+	/* relaxed: a figure by itself */
+	atomic_store_explicit(&source->stats.device_ring_bytes, vsib->board.ring_bytes,
+			      memory_order_relaxed);
 	if (ops == &board_kernel)
-		source->device = find_device(source);
+		source->device = vsi_board_device(&vsib->board, source->path);
 	return 0;
 }
 
@@ -292,114 +159,36 @@ static int vsib_open(struct source *source, const struct source_config *config)
 			       fake_is_meant(source->path) ? &board_fake : &board_kernel);
 }
 
-/* An adopted descriptor stays open behind us, so closing alone wouldn't stop the board. */
 static void vsib_close(struct source *source)
 {
 	struct vsib *vsib = source->state;
 
-	if (vsib->board) {
-		if (vsib->is_running)
-			control(vsib, BOARD_SET_MODE, 0);
-		vsib->ops->close(vsib->board);
-	}
+	vsi_board_close(&vsib->board);
 	free(vsib);
 }
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/*
- * The board begins at the first 1PPS after RUN, and the 1PPS carries no date: RUN must come when it
- * is clear which second is next. Waits for that moment.
- */
-static int wait_for_window(struct source *source, struct vsib *vsib, int64_t *second_utc_ns)
-{
-	for (;;) {
-		int64_t now = vsib->ops->realtime_ns(vsib->board), left;
-		int64_t wanted = vsib->wanted_start_utc_ns, second = wanted;
-
-		if (wanted && now > wanted - RUN_LATEST_NS) {
-			char text[UNITS_UTC_LEN];
-
-			source_note(source,
-				    "it is too late for a start at %s; starting at the next full second",
-				    units_format_utc(text, wanted));
-			vsib->wanted_start_utc_ns = 0;
-			continue;
-		}
-		if (!wanted)
-			second = (now + RUN_LATEST_NS + SECOND - 1) / SECOND * SECOND;
-		left = second - now - (wanted ? RUN_WANTED_NS : RUN_EARLIEST_NS);
-		*second_utc_ns = second;
-		if (left <= 0)
-			return 0;
-		if (source_is_interrupted(source))
-			return source_fail(source, EINTR, "interrupted before the start");
-		vsib->ops->wait(vsib->board, left < WAIT_SLICE_NS ? left : WAIT_SLICE_NS);
-	}
-}
-
-static void round_wanted_start(struct source *source, struct vsib *vsib)
-{
-	int64_t fraction = vsib->wanted_start_utc_ns % SECOND;
-
-	if (fraction) {
-		vsib->wanted_start_utc_ns += SECOND - fraction;
-		source_note(source, "the board starts at full seconds: start time rounded up");
-	}
-}
-
 static int vsib_start(struct source *source)
 {
 	struct vsib *vsib = source->state;
-	uint32_t command = (uint32_t)(vsib->mode << BOARD_MODE_SHIFT | vsib->skip) | BOARD_RUN |
-			   (vsib->embed ? BOARD_EMBED_1PPS : 0) | (vsib->giga ? BOARD_GIGABIT : 0);
-	int64_t second, left;
-	int ret;
+	struct vsi_board_begin begin;
+	int ret = vsi_board_start(&vsib->board, NEVER, &begin);
 
-	round_wanted_start(source, vsib);
-	for (;;) {
-		ret = wait_for_window(source, vsib, &second);
-		if (!ret)
-			ret = control(vsib, BOARD_SET_MODE, command);
-		if (ret && ret != -EINTR)
-			return source_fail(source, -ret, "cannot start the board: %s", strerror(-ret));
-		if (ret)
-			return ret;
-		left = second - vsib->ops->realtime_ns(vsib->board);
-		if (left >= RUN_TOO_LATE_NS)
-			break;
-		/*
-		 * We were held up between looking and setting RUN: nobody knows now which
-		 * second it will be.
-		 */
-		control(vsib, BOARD_SET_MODE, 0);
-		control(vsib, BOARD_RESET_DMA, 0);
-	}
-	vsib->is_running = true;
-	vsib->start_ns = now_ns(vsib) + left;
-	vsib->look_ns = now_ns(vsib);
-	source->start_utc_ns = second;
+	if (ret)
+		return ret;
+	vsib->start_ns = begin.monotonic_ns;
+	vsib->look_ns = vsi_board_now(&vsib->board);
+	source->start_utc_ns = begin.utc_ns;
 	return 0;
 }
 
 static void vsib_stop(struct source *source)
 {
 	struct vsib *vsib = source->state;
-	int64_t limit = now_ns(vsib) + STOP_LIMIT_NS;
-	unsigned long is_done = 0;
-	int ret = control(vsib, BOARD_DELAYED_STOP_DMA, 0);
 
-	while (!ret) {
-		ret = ask(vsib, BOARD_IS_DMA_DONE, &is_done);
-		if (ret || is_done || now_ns(vsib) >= limit)
-			break;
-		vsib->ops->wait(vsib->board, STOP_TURN_NS);
-	}
-	if (!ret && !is_done)
-		source_note(source, "the DMA didn't end within 2.5 s; has the VSI clock stopped?");
-	control(vsib, BOARD_SET_MODE, 0);
-	vsib->is_running = false;
-	vsib->stopped_ns = now_ns(vsib);
+	vsi_board_stop(&vsib->board);
+	vsib->stopped_ns = vsi_board_now(&vsib->board);
 }
 
 /* ---- the driver's ring ----------------------------------------------------------------------- */
@@ -413,13 +202,14 @@ static void lose(struct vsib *vsib, uint64_t bytes)
 /* Bytes against clock since the last look: are whole rings missing? */
 static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_t fill)
 {
-	int64_t ring = (int64_t)vsib->ring_bytes, deficit, change, ring_count, rest;
+	int64_t ring = (int64_t)vsib->board.ring_bytes, deficit, change, ring_count, rest;
 
-	if (!vsib->clocked_bps)
+	if (!vsib->board.clocked_bps)
 		return;
 	if (now > vsib->stopped_ns)
 		now = vsib->stopped_ns;
-	deficit = (int64_t)(bytes_in(vsib, now - vsib->start_ns) - vsib->position - fill);
+	deficit = (int64_t)(vsi_board_bytes_in(&vsib->board, now - vsib->start_ns) -
+			    vsib->position - fill);
 	change = deficit - vsib->deficit_bytes;
 	ring_count = change > 0 ? (change + ring / 2) / ring : 0;
 	rest = change - ring_count * ring;
@@ -431,7 +221,7 @@ static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_
 		ring_count = 0;
 	}
 	if (ring_count)
-		lose(vsib, (uint64_t)ring_count * vsib->ring_bytes);
+		lose(vsib, (uint64_t)ring_count * vsib->board.ring_bytes);
 	vsib->deficit_bytes = deficit - ring_count * ring;
 }
 
@@ -441,14 +231,16 @@ static void judge(struct source *source, struct vsib *vsib, int64_t now, uint64_
  */
 static int measure(const struct vsib *vsib, unsigned long *free_bytes, int64_t *when_ns)
 {
-	int64_t allowed = vsib->clocked_bps ? time_of(vsib, vsib->ring_bytes / 16) : NEVER;
+	int64_t allowed = vsib->board.clocked_bps ?
+				  vsi_board_time_of(&vsib->board, vsib->board.ring_bytes / 16) :
+				  NEVER;
 	int ret = 0;
 
 	for (int try = 0; !ret && try < LOOK_TRIES; try++) {
-		int64_t before = now_ns(vsib);
+		int64_t before = vsi_board_now(&vsib->board);
 
-		ret = ask(vsib, BOARD_GET_BIGBUF_BYTES, free_bytes);
-		*when_ns = now_ns(vsib);
+		ret = vsi_board_ask(&vsib->board, BOARD_GET_BIGBUF_BYTES, free_bytes);
+		*when_ns = vsi_board_now(&vsib->board);
 		if (*when_ns - before <= allowed)
 			break;
 	}
@@ -463,13 +255,13 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 	int ret;
 
 	if (!vsib->has_fill) {
-		vsib->look_ns = now_ns(vsib);
+		vsib->look_ns = vsi_board_now(&vsib->board);
 		return;
 	}
 	ret = measure(vsib, &free_bytes, &when);
-	if (ret || free_bytes > vsib->ring_bytes) {
+	if (ret || free_bytes > vsib->board.ring_bytes) {
 		vsib->has_fill = false;
-		vsib->look_ns = now_ns(vsib);
+		vsib->look_ns = vsi_board_now(&vsib->board);
 		if (ret)
 			source_note(source,
 				    "the driver doesn't tell its ring's fill (%s): losses cannot be found out",
@@ -477,11 +269,11 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 		else
 			source_note(source,
 				    "%lu bytes free in a ring of %llu: its size is wrong (give bigbuf=); losses cannot be found out",
-				    free_bytes, (unsigned long long)vsib->ring_bytes);
+				    free_bytes, (unsigned long long)vsib->board.ring_bytes);
 		return;
 	}
 	/* 0 is empty or full, and a full ring reads as empty too: its content is lost to us */
-	fill = free_bytes ? vsib->ring_bytes - free_bytes : 0;
+	fill = free_bytes ? vsib->board.ring_bytes - free_bytes : 0;
 	judge(source, vsib, when, fill);
 	vsib->fill_bytes = fill;
 	vsib->look_ns = when;
@@ -491,11 +283,11 @@ static void look_at_ring(struct source *source, struct vsib *vsib)
 /* Could the ring have gone round between the look and now? */
 static bool may_have_wrapped(const struct vsib *vsib)
 {
-	uint64_t since = bytes_in(vsib, now_ns(vsib) - vsib->look_ns);
-	uint64_t lumps = vsib->ring_bytes / 500;
+	uint64_t since = vsi_board_bytes_in(&vsib->board, vsi_board_now(&vsib->board) - vsib->look_ns);
+	uint64_t lumps = vsib->board.ring_bytes / 500;
 
-	return vsib->has_fill && vsib->clocked_bps &&
-	       vsib->fill_bytes + since + lumps >= vsib->ring_bytes;
+	return vsib->has_fill && vsib->board.clocked_bps &&
+	       vsib->fill_bytes + since + lumps >= vsib->board.ring_bytes;
 }
 
 /* ---- 1PPS markers ---------------------------------------------------------------------------- */
@@ -627,7 +419,7 @@ static void check_first(struct source *source, struct vsib *vsib, int64_t last_l
 	/* not watched closely, or already lost some: nothing can be said */
 	if (vsib->look_ns - last_look_ns > SECOND / 4 || vsib->untold_bytes)
 		return;
-	late = vsib->look_ns - time_of(vsib, vsib->fill_bytes) - vsib->start_ns;
+	late = vsib->look_ns - vsi_board_time_of(&vsib->board, vsib->fill_bytes) - vsib->start_ns;
 	second_count = (late + (late < 0 ? -SECOND / 2 : SECOND / 2)) / SECOND;
 	if (!second_count)
 		return;
@@ -642,7 +434,8 @@ static void check_first(struct source *source, struct vsib *vsib, int64_t last_l
 
 static void note_silence(struct source *source, struct vsib *vsib)
 {
-	if (vsib->has_samples || vsib->has_told_silence || now_ns(vsib) - vsib->start_ns < NO_SAMPLES_NS)
+	if (vsib->has_samples || vsib->has_told_silence ||
+	    vsi_board_now(&vsib->board) - vsib->start_ns < NO_SAMPLES_NS)
 		return;
 	vsib->has_told_silence = true;
 	source_note(source, "no sample since the start second; are 1PPS and VSI clock connected?");
@@ -651,17 +444,18 @@ static void note_silence(struct source *source, struct vsib *vsib)
 /* About one lump of the ring, so that a turn is worth its price; never beyond the deadline. */
 static void wait_for_lump(struct vsib *vsib, int64_t deadline_ns)
 {
-	int64_t now = now_ns(vsib), ns = MS, lump_ns = time_of(vsib, vsib->ring_bytes / 1000);
+	int64_t now = vsi_board_now(&vsib->board), ns = MS,
+		lump_ns = vsi_board_time_of(&vsib->board, vsib->board.ring_bytes / 1000);
 
-	if (vsib->clocked_bps && lump_ns > MS)
+	if (vsib->board.clocked_bps && lump_ns > MS)
 		ns = lump_ns < 5 * MS ? lump_ns : 5 * MS;
-	if (vsib->clocked_bps && ns > lump_ns * 100) /* a tenth of a very small ring */
+	if (vsib->board.clocked_bps && ns > lump_ns * 100) /* a tenth of a very small ring */
 		ns = lump_ns * 100;
 	if (now < vsib->start_ns)
 		ns = vsib->start_ns - now < 10 * MS ? vsib->start_ns - now : 10 * MS;
 	if (ns > deadline_ns - now)
 		ns = deadline_ns - now;
-	vsib->ops->wait(vsib->board, ns);
+	vsib->board.ops->wait(vsib->board.handle, ns);
 }
 
 static void tell_loss(struct vsib *vsib, struct source_mark *mark)
@@ -680,8 +474,9 @@ static void take(struct source *source, struct vsib *vsib, const void *buf, size
 		look_at_ring(source, vsib);
 	check_markers(source, vsib, buf, got, vsib->position - got);
 	tell_loss(vsib, mark);
-	if (vsib->clocked_bps)
-		mark->utc_ns = source->start_utc_ns + time_of(vsib, vsib->position - got);
+	if (vsib->board.clocked_bps)
+		mark->utc_ns =
+			source->start_utc_ns + vsi_board_time_of(&vsib->board, vsib->position - got);
 }
 
 static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t deadline_ns,
@@ -694,7 +489,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 		ssize_t got;
 
 		look_at_ring(source, vsib);
-		got = vsib->ops->read(vsib->board, buf, len);
+		got = vsib->board.ops->read(vsib->board.handle, buf, len);
 		if (got > 0) {
 			if ((size_t)got > len) /* refused by source_read(); don't look at what isn't there */
 				return got;
@@ -714,7 +509,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 			tell_loss(vsib, mark);
 			return SOURCE_END;
 		}
-		if (source_is_interrupted(source) || now_ns(vsib) >= deadline_ns)
+		if (source_is_interrupted(source) || vsi_board_now(&vsib->board) >= deadline_ns)
 			return SOURCE_NOT_YET;
 		if (got == -EINTR)
 			continue;
@@ -727,7 +522,7 @@ static ssize_t vsib_read(struct source *source, void *buf, size_t len, int64_t d
 const struct source_ops source_vsib = {
 	.prefix = "vsib:",
 	.summary = "vsib:PATH[,mode=M,skip=N,clock=HZ,embed=1,...]  the VSIB board; - for PATH: descriptor 0",
-	.keys = "mode skip clock embed giga bigbuf",
+	.keys = VSI_BOARD_KEYS,
 	.takes_path = true,
 	.open = vsib_open,
 	.start = vsib_start,

@@ -535,14 +535,17 @@ bool sink_is_buffered(const struct sink *sink)
 	return sink->fd >= 0 && !sink->is_direct;
 }
 
+/* What it waits for is told here and to no sync behind it: an error of the disk is a sync that failed. */
 void sink_write_back(struct sink *sink, uint64_t from, uint64_t end)
 {
-	/* its errors are told again by fdatasync(), which alone decides */
 	from += sink->origin + sink->head_bytes;
 	end += sink->origin + sink->head_bytes;
-	sync_file_range(sink->fd, (off_t)from, (off_t)(end - from),
-			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-				SYNC_FILE_RANGE_WAIT_AFTER);
+	if (sync_file_range(sink->fd, (off_t)from, (off_t)(end - from),
+			    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				    SYNC_FILE_RANGE_WAIT_AFTER) < 0 &&
+	    (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+		fail_sync(sink, errno, "%s/%s is not safely on disk: writing back",
+			  sink->config.target->path, sink->name);
 	posix_fadvise(sink->fd, (off_t)from, (off_t)(end - from), POSIX_FADV_DONTNEED);
 }
 

@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status;
-	is_board = board_is_one(STDIN_FILENO);
+	is_board = board_is_behind(STDIN_FILENO);
 	make_config(&wr, is_board || wr.is_explain);
 	if (wr.is_explain) {
 		explain(&wr, is_board);

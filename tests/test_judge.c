@@ -508,6 +508,37 @@ static void a_cliff_that_the_recording_does_not_meet_is_none(void **state)
 	virtual_trial_free(&trial);
 }
 
+/* What a shingled disk does when its cache region is full; one without a motor that stalls so has something else. */
+static void a_shingled_disk_that_tidies_up_is_named(void **state)
+{
+	static const struct virtual_disk shingled = {
+		.rate_bps = 1200e6,
+		.cliff_bps = 320e6,
+		.cliff_s = 40,
+		.stall_s = 1.5,
+		.stall_at_s = 45,
+		.stall_every_s = 15,
+	};
+	struct virtual_setup setup = setup_of(&shingled, 1);
+	struct trial trial;
+
+	(void)state;
+	setup.rate_bps = 0;
+	virtual_trial_make(&trial, &setup, 3600);
+	virtual_record(&trial.disks[0].full, &setup, PHASE_FULL);
+	trial.asked.rate_bps = 256000000;
+	trial.disks[0].environment.is_rotational = 1;
+	judge_it(&trial);
+	assert_non_null(reason_of("SMR_GC"));
+	assert_non_null(strstr(reason_of("SMR_GC")->text, "tidying up, as shingled disks do"));
+	assert_int_not_equal(reason_of("SMR_GC")->weight, VERDICT_PASS);
+	trial.disks[0].environment.is_rotational = 0;
+	judge_it(&trial);
+	assert_null(reason_of("SMR_GC"));
+	assert_non_null(reason_of("SLC_CACHE"));
+	virtual_trial_free(&trial);
+}
+
 /* A throttle, or a cache, lets the first writes pass; what the disk does at full speed is known, and it never does less. */
 static void what_credit_let_pass_is_no_level_to_fall_from(void **state)
 {
@@ -921,6 +952,7 @@ int main(void)
 		cmocka_unit_test(a_cliff_fails_though_the_average_passes),
 		cmocka_unit_test(a_cliff_that_the_recording_does_not_meet_is_none),
 		cmocka_unit_test(what_credit_let_pass_is_no_level_to_fall_from),
+		cmocka_unit_test(a_shingled_disk_that_tidies_up_is_named),
 		cmocka_unit_test(a_fall_that_leaves_plenty_is_only_told),
 		cmocka_unit_test(a_stall_tells_the_ring_it_needs),
 		cmocka_unit_test(a_stall_at_the_end_is_no_deficit),

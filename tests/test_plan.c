@@ -196,6 +196,20 @@ static void a_limit_of_files_is_told_from_a_full_disk(void **state)
 	assert_non_null(strstr(plan.error, "no file may have more than 1 MiB (see ulimit -f)"));
 }
 
+static void rates_are_tried_downwards_upwards_and_between(void **state)
+{
+	(void)state;
+	assert_int_equal(plan_next_rate(0, 0, 123456789), 120000000); /* first what is foretold */
+	assert_int_equal(plan_next_rate(0, 0, 0), 0);
+	assert_int_equal(plan_next_rate(0, 100000000, 300000000), 80000000);
+	assert_int_equal(plan_next_rate(0, 100000000, 50000000), 50000000);
+	assert_int_equal(plan_next_rate(100000000, 0, 150000000), 150000000);
+	assert_int_equal(plan_next_rate(100000000, 0, 1000000000), 200000000);
+	assert_int_equal(plan_next_rate(100000000, 0, 105000000), 0); /* not worth a run */
+	assert_int_equal(plan_next_rate(100000000, 200000000, 150000000), 140000000);
+	assert_int_equal(plan_next_rate(100000000, 120000000, 0), 0);
+}
+
 static void the_smallest_disk_limits_what_all_take_together(void **state)
 {
 	(void)state;
@@ -285,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup(what_does_not_apply_is_left_out_and_told, setup),
 		cmocka_unit_test_setup(a_device_is_only_read, setup),
 		cmocka_unit_test_setup(a_full_disk_is_refused_with_its_numbers, setup),
+		cmocka_unit_test_setup(rates_are_tried_downwards_upwards_and_between, setup),
 		cmocka_unit_test_setup(a_limit_of_files_is_told_from_a_full_disk, setup),
 		cmocka_unit_test_setup(the_smallest_disk_limits_what_all_take_together, setup),
 		cmocka_unit_test_setup(a_whole_disk_is_written_without_a_limit_of_time, setup),

@@ -30,7 +30,12 @@ static struct trial_read_back read_it(const struct trial_kit *kit)
 {
 	struct trial_read_back found;
 
-	assert_int_equal(read_back(&found, kit->files, 0, 3, NULL), 0);
+	assert_int_equal(read_back(&found, &(struct read_back_config){ .files = kit->files,
+								       .index = 0,
+								       .number = 3,
+								       .control = NULL,
+								       .end_ns = INT64_MAX }),
+			 0);
 	assert_true(found.was_run);
 	assert_true(found.rate_bps > 0);
 	return found;
@@ -49,7 +54,13 @@ static void what_was_written_is_found_right(void **state)
 		for (unsigned i = 0; i < disks; i++) {
 			struct trial_read_back found;
 
-			assert_int_equal(read_back(&found, kit.files, i, i, NULL), 0);
+			assert_int_equal(
+				read_back(&found, &(struct read_back_config){ .files = kit.files,
+									      .index = i,
+									      .number = i,
+									      .control = NULL,
+									      .end_ns = INT64_MAX }),
+				0);
 			assert_int_equal(found.wrong_bytes, 0);
 			assert_int_equal(found.bytes, kit.run.parts[i].durable_bytes);
 			bytes += found.bytes;
@@ -190,7 +201,12 @@ static void a_cancelled_one_tells_what_it_has_read(void **state)
 	(void)state;
 	trial_kit_open(&kit, 1);
 	assert_int_equal(run_execute(&kit.run, &kit.config, &kit.files), 0);
-	assert_int_equal(read_back(&found, kit.files, 0, 0, &control), -ECANCELED);
+	assert_int_equal(read_back(&found, &(struct read_back_config){ .files = kit.files,
+								       .index = 0,
+								       .number = 0,
+								       .control = &control,
+								       .end_ns = INT64_MAX }),
+			 -ECANCELED);
 	assert_int_equal(found.bytes, 0);
 	assert_false(found.was_run);
 	trial_kit_close(&kit);

@@ -206,7 +206,12 @@ static void old_files_go_so_that_the_budget_is_kept(void **state)
 	execute(&kit);
 	check_run(&kit);
 	assert_true(most_bytes > 0 && most_bytes <= TRIAL_KIT_BUDGET + TRIAL_KIT_BUDGET / 8);
-	assert_int_equal(read_back(&found, kit.files, 0, 0, NULL), 0);
+	assert_int_equal(read_back(&found, &(struct read_back_config){ .files = kit.files,
+								       .index = 0,
+								       .number = 0,
+								       .control = NULL,
+								       .end_ns = INT64_MAX }),
+			 0);
 	assert_int_equal(found.wrong_bytes, 0);
 	assert_true(found.bytes >= TRIAL_KIT_BUDGET / 2 && found.bytes <= TRIAL_KIT_BUDGET);
 	assert_int_equal(found.bytes + scratch_io_gone_bytes(run_files_of(kit.files, 0)),
@@ -609,7 +614,12 @@ static void a_device_is_written_from_end_to_end_and_again(void **state)
 	kit.config.limit_bytes = UINT64_C(100) << 20;
 	execute(&kit);
 	check_run(&kit);
-	assert_int_equal(read_back(&found, kit.files, 0, 0, NULL), 0);
+	assert_int_equal(read_back(&found, &(struct read_back_config){ .files = kit.files,
+								       .index = 0,
+								       .number = 0,
+								       .control = NULL,
+								       .end_ns = INT64_MAX }),
+			 0);
 	assert_int_equal(found.wrong_bytes, 0);
 	assert_true(found.bytes > 12 << 20 && found.bytes <= 24 << 20);
 	target_close(&device);

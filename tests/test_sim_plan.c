@@ -71,7 +71,7 @@ static void absurd_options_are_refused_with_a_sentence(void **state)
 {
 	static const char *const cases[][2] = {
 		{ "", "no destination" },
-		{ "-t null: -t null:", "given twice" },
+		{ "-t null: -t null:", "one destination" },
 		{ "-t null: rest", "behind -t" },
 		{ "-t null: --loss 1.5", "out of range" },
 		{ "-t null: --loss -1", "not understood" },

@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -31,6 +32,18 @@ static struct sink *sink;
 static unsigned char *data; /* page aligned, ROOM */
 static struct fake_disk disk;
 static const struct sink_io *current_io; /* of the sink; NULL = the system's */
+
+/* The kernel tells an error of written back pages to the first who waits for them, and to no other of this descriptor. */
+static int range_error;
+
+int sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags)
+{
+	if (range_error == 0)
+		return (int)syscall(SYS_sync_file_range, fd, offset, bytes, flags);
+	errno = range_error;
+	range_error = 0;
+	return -1;
+}
 
 static int setup(void **state)
 {
@@ -871,6 +884,23 @@ static void a_failed_sync_is_never_repeated_into_a_success(void **state)
 	assert_non_null(strstr(sink_error(sink), "fdatasync"));
 }
 
+static void an_error_told_in_writing_back_is_a_failed_sync(void **state)
+{
+	static const int errors[] = { EIO, ENOSPC, EDQUOT };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		open_sink_in("back.%03d", ROOM, false, NULL);
+		assert_int_equal(sink_begin_file(sink, i, 0), 0);
+		write_piece(0, ROOM);
+		range_error = errors[i];
+		sink_write_back(sink, 0, ROOM);
+		assert_int_equal(sink_sync(sink), -errors[i]);
+		assert_non_null(strstr(sink_error(sink), "not safely on disk"));
+		assert_int_equal(sink_finish_file(sink), -errors[i]);
+	}
+}
+
 static void whatever_fails_in_finishing_is_kept(void **state)
 {
 	static const enum fake_call calls[] = { FAKE_CUT, FAKE_SYNC, FAKE_RENAME, FAKE_SYNC_DIRECTORY };
@@ -985,6 +1015,7 @@ int main(void)
 		TEST(steps_end_where_the_file_will_end),
 		TEST(a_file_size_beyond_all_numbers_is_fine),
 		TEST(a_failed_sync_is_never_repeated_into_a_success),
+		TEST(an_error_told_in_writing_back_is_a_failed_sync),
 		TEST(whatever_fails_in_finishing_is_kept),
 		TEST(a_file_has_its_true_size_also_after_a_failed_sync),
 		TEST(null_has_no_files_and_stdout_is_a_stream),

@@ -45,9 +45,9 @@ static int64_t hold_up_read_ns; /* passes once, between look and read */
 static size_t extra_bytes;      /* read() claims so many more */
 static int interruption_count;  /* so often read() gives EINTR */
 
-static int mine_open(const char *path, void **out)
+static int mine_open(const char *path, int flags, void **out)
 {
-	int ret = board_fake.open(path, out);
+	int ret = board_fake.open(path, flags, out);
 
 	board = ret ? NULL : *out;
 	return ret;

@@ -9,6 +9,7 @@
 #include "recorder/version.h"
 #include "tools/check_mark6.h"
 #include "tools/json_file.h"
+#include "tools/output_file.h"
 
 const char *check_outcome(const struct findings *findings)
 {
@@ -36,7 +37,7 @@ int check_report_write(json_t *report, const char *path, struct findings *findin
 	json_decref(report);
 	if (ret == 0)
 		return status;
-	findings_insist(findings, "report %s: %s", path, strerror(-ret));
+	findings_insist(findings, "report %s: %s", path, output_file_error(ret));
 	return status == FINDINGS_TROUBLE ? status : json_file_exit_status(ret);
 }
 

@@ -22,9 +22,9 @@ int json_file_write(const json_t *object, const char *path)
 
 int json_file_exit_status(int ret)
 {
-	return ret == -EACCES || ret == -EPERM ? EX_NOPERM :
-	       ret == -ENOSPC || ret == -EIO   ? EX_IOERR :
-						 EX_CANTCREAT;
+	return ret == -EACCES || ret == -EPERM                                     ? EX_NOPERM :
+	       ret == -ENOSPC || ret == -EIO || ret == -ETIMEDOUT || ret == -EPIPE ? EX_IOERR :
+										     EX_CANTCREAT;
 }
 
 json_t *json_file_text(const char *text)

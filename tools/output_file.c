@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/units.h"
 #include "recorder/write_all.h"
+
+#define LOOK_NS (UNITS_NS_PER_S / 20)
 
 static int write_line(int fd, const char *text)
 {
@@ -48,26 +52,73 @@ static int write_beside(const char *path, const char *text)
 	return ret;
 }
 
-static int write_into(const char *path, const char *text)
+/* A pipe that nobody has opened for reading yet is tried again until the time is over. */
+static int open_in_time(const char *path, int64_t until_ns)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	for (;;) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code = errno;
+
+		if (fd >= 0)
+			return fd;
+		if (code != ENXIO && code != EINTR)
+			return -code;
+		if (units_monotonic_ns() >= until_ns)
+			return code == ENXIO ? -ETIMEDOUT : -code;
+		poll(NULL, 0, LOOK_NS / 1000000);
+	}
+}
+
+/* The time counts from the last byte that was taken. */
+static int write_in_time(int fd, const char *text, size_t len, int64_t patience_ns)
+{
+	int64_t until_ns = units_monotonic_ns() + patience_ns;
+	struct pollfd place = { .fd = fd, .events = POLLOUT };
+
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+			until_ns = units_monotonic_ns() + patience_ns;
+			continue;
+		}
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			return n == 0 ? -EIO : -errno;
+		if (units_monotonic_ns() >= until_ns)
+			return -ETIMEDOUT;
+		poll(&place, 1, LOOK_NS / 1000000);
+	}
+	return 0;
+}
+
+static int write_into(const char *path, const char *text, int64_t patience_ns)
+{
+	int fd = open_in_time(path, units_monotonic_ns() + patience_ns);
 	int ret;
 
 	if (fd < 0)
-		return -errno;
-	ret = write_line(fd, text);
+		return fd;
+	ret = write_in_time(fd, text, strlen(text), patience_ns);
+	if (ret == 0)
+		ret = write_in_time(fd, "\n", 1, patience_ns);
 	close(fd);
 	return ret;
 }
 
 int output_file_write(const char *text, const char *path)
 {
+	return output_file_write_within(text, path, OUTPUT_FILE_PATIENCE_NS);
+}
+
+int output_file_write_within(const char *text, const char *path, int64_t patience_ns)
+{
 	struct stat st;
 
 	if (strcmp(path, "-") == 0)
 		return write_line(STDOUT_FILENO, text);
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return write_into(path, text);
+		return write_into(path, text, patience_ns);
 	return write_beside(path, text);
 }
 
@@ -88,4 +139,9 @@ int output_file_check(const char *path)
 		return fd;
 	close(fd);
 	return unlink(temporary) < 0 ? -errno : 0;
+}
+
+const char *output_file_error(int error)
+{
+	return error == -ETIMEDOUT ? "nobody has read from it for 10 s" : strerror(-error);
 }

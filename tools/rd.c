@@ -146,7 +146,7 @@ static int translate(struct rd *rd)
 		arguments_add(arguments, NULL, args->dirs[i].given);
 	/* of the source's names too: a board's gets mode, skip, embed and giga */
 	wr_source_name(rd->destination, sizeof(rd->destination), args, rd->given,
-		       !rd->given && board_is_one(STDOUT_FILENO));
+		       !rd->given && board_is_behind(STDOUT_FILENO));
 	o->destination = rd->destination;
 	if (strncmp(rd->destination, "vsib:", 5) != 0 &&
 	    (args->mode || args->skip || args->is_embed || args->is_giga))

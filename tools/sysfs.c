@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int add_root(struct sysfs *sysfs, const char *root, size_t len)
@@ -50,6 +51,15 @@ int sysfs_init_from_environment(struct sysfs *sysfs)
 	return sysfs_init(sysfs, secure_getenv("VSIB_SYSROOT"));
 }
 
+/* A tree of somebody else's may have a pipe for a file, and nobody is to wait for what writes to it. */
+static bool may_hold(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
 /* The canonical name of what @root has at @path. */
 static int find_in(const char *root, const char *path, char *out)
 {
@@ -60,6 +70,8 @@ static int find_in(const char *root, const char *path, char *out)
 		return -ENAMETOOLONG;
 	if (!realpath(joined, out))
 		return -errno;
+	if (may_hold(out))
+		return -ENOENT;
 	return strncmp(out, root, len) == 0 && (out[len] == '/' || !out[len]) ? 0 : -ENOENT;
 }
 

@@ -19,6 +19,7 @@
 #include "tools/gather_report.h"
 #include "tools/history.h"
 #include "tools/json_file.h"
+#include "tools/output_file.h"
 #include "tools/piece.h"
 #include "tools/recording.h"
 
@@ -542,7 +543,7 @@ static int write_report(struct program *program)
 	json_decref(report);
 	if (ret == 0)
 		return 0;
-	say(program, "report %s: %s", program->options.json, strerror(-ret));
+	say(program, "report %s: %s", program->options.json, output_file_error(ret));
 	return json_file_exit_status(ret);
 }
 

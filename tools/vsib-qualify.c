@@ -102,6 +102,8 @@ static int make_plan(struct program *program)
 	ret = plan_make(&program->plan, &wanted);
 	if (ret < 0)
 		return say(ret == -ENOSPC ? EX_CANTCREAT : EX_USAGE, program->plan.error);
+	/* what is foretold before it counts on it */
+	program->trial.asked.paced_ns = plan_paced_ns(&program->plan);
 	snprintf(program->trial.only_part, sizeof(program->trial.only_part), "%s",
 		 program->plan.left_out);
 	if (!program->options.is_quiet && program->options.live != LIVE_NONE)
@@ -149,7 +151,7 @@ static int prepare(struct program *program)
 static int tell_unwritten(const char *path, const char *what, int error)
 {
 	fprintf(stderr, NAME ": the %s report %s could not be written: %s\n", what, path,
-		strerror(-error));
+		output_file_error(error));
 	return json_file_exit_status(error);
 }
 

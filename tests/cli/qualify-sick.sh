@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # beside: yes
 #
-# vsib-qualify on disks that fail: an error in a sweep and one in the paced run are a FAIL with their words; a write that
-# does not come back holds up neither the end after a first signal nor the one after a second; and the program never
-# leaves a file. Nor is there a PASS when what was written can't be read again, whatever the kernel calls that, when a run
+# vsib-qualify on disks that fail: an error in a sweep and one in the paced run are a FAIL with their words; a write or
+# a read that does not come back holds up neither the end after a first signal nor the one after a second; and the
+# program never leaves a file. Nor is there a PASS when what was written can't be read again, whatever the kernel calls that, when a run
 # that was asked for did not happen, or when one of two disks was written through the page cache.
 . "${0%/*}/../rig.sh"
 . "${0%/*}/../record.sh"
@@ -59,6 +59,20 @@ for phase in blocks paced; do
 	is interrupted true
 	rig_fault_set sick reset
 done
+
+# nor does a read that does not come back
+rig_fault_set sick read:hang@4M
+trial back '2 3' "${tiny[@]}" -H 2s --time 2s --phase paced --phase read-back "$RIG/sick"
+for try in {1..400}; do
+	grep -qs "phase=read-back" "$RIG/back.words" && break
+	sleep 0.02
+done
+sleep 0.5
+pkill -INT -P "${trial_pid[back]}" -x vsib-qualify
+seconds_of settle back
+awk "BEGIN { exit !($seconds < 6) }" || rig_fail "read-back: it took $seconds s to end"
+is interrupted true
+rig_fault_set sick reset
 
 rig_fault_set sick write:hang@4M
 trial twice 3 "${tiny[@]}" --time 60s --phase paced "$RIG/sick"

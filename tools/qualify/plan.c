@@ -3,12 +3,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "drivers/units.h"
 
 #define MS INT64_C(1000000)
 #define SETTLE_NS (INT64_C(500) * MS) /* a step's beginning and end: ring, files, sync */
+#define STEP_DOWN 0.8                 /* of rates, where the replay has no better idea */
+#define STEP_UP \
+	2.0 /* at most: times that were measured at one rate say little of a far higher one */
+#define STEP_LEAST 1.1
 #define BIT(phase) (1U << (phase))
 
 /* What is done disk by disk, and what to all of them at once. */
@@ -296,8 +301,8 @@ void plan_describe(FILE *stream, const struct plan *plan, const struct plan_want
 		fprintf(stream, ", of which %s at the rate",
 			units_format_time(paced, duration_of(wanted, PHASE_PACED)));
 	else if (is_paced)
-		fprintf(stream, ", and %s more for each rate that does not pass",
-			units_format_time(paced, duration_of(wanted, PHASE_PACED)));
+		fprintf(stream, ", and %s more for each further rate that is tried, %u at most",
+			units_format_time(paced, duration_of(wanted, PHASE_PACED)), PLAN_TRIES - 1);
 	fputc('\n', stream);
 	for (unsigned i = 0; i < wanted->disk_count; i++) {
 		const struct plan_disk *disk = &wanted->disks[i];
@@ -339,4 +344,25 @@ uint64_t plan_rate_below(double bps)
 	while (bps / (double)unit >= 100)
 		unit *= 10;
 	return (uint64_t)(bps / (double)unit) * unit;
+}
+
+uint64_t plan_next_rate(uint64_t good_bps, uint64_t bad_bps, uint64_t best_bps)
+{
+	double next = (double)best_bps;
+
+	if (good_bps && bad_bps)
+		next = sqrt((double)good_bps * (double)bad_bps);
+	else if (good_bps)
+		next = fmin(next, (double)good_bps * STEP_UP);
+	else if (bad_bps)
+		next = fmin(next, (double)bad_bps * STEP_DOWN);
+	return next < (double)good_bps * STEP_LEAST ? 0 : plan_rate_below(next);
+}
+
+int64_t plan_paced_ns(const struct plan *plan)
+{
+	for (unsigned i = 0; i < plan->count; i++)
+		if (plan->steps[i].phase == PHASE_PACED)
+			return plan->steps[i].duration_ns;
+	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * plan.h - which phases a qualification runs, in which order, and how long each may take
  *
- *   plan_make() -> plan_describe() to the user -> run the steps -> plan_rate_below() between paced runs of --rate auto
+ *   plan_make() -> plan_describe() to the user -> run the steps -> plan_next_rate() between paced runs of --rate auto
  *
  * Pure: what is asked, the disks and their room go in, a list comes out. Threads: any.
  */
@@ -63,6 +63,19 @@ void plan_describe(FILE *stream, const struct plan *plan, const struct plan_want
 
 /** plan_left_ns() - what is still to come after @done steps, and @done_share of the next one */
 int64_t plan_left_ns(const struct plan *plan, unsigned done, double done_share);
+
+/**
+ * plan_next_rate() - what --rate auto tries next
+ * @good_bps: the highest that passed; @bad_bps: the lowest that did not; 0 = none yet
+ * @best_bps: what the replay of the measured times says; 0 = nothing
+ *
+ * Down from what did not pass, up from what did, then between the two.
+ * Return: a rate for people; 0 = nothing is worth it: it would be less than a tenth above @good_bps.
+ */
+uint64_t plan_next_rate(uint64_t good_bps, uint64_t bad_bps, uint64_t best_bps);
+
+/** plan_paced_ns() - how long a paced run is to be; 0 = there is none */
+int64_t plan_paced_ns(const struct plan *plan);
 
 /**
  * plan_rate_below() - a rate for people: two digits, not above @bps

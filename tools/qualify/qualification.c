@@ -19,7 +19,8 @@
 #define BLOCK_POINTS 13 /* of sweep_blocks(): 4 KiB to 16 MiB */
 #define DEPTH_POINTS 6  /* of sweep_depths(): 1 to 32 */
 #define ROLLOVER_FILES 200
-#define STEP_DOWN 0.8 /* of --rate auto, where the replay has no better idea */
+#define UNPACED_RING_BYTES (UINT64_C(32) << 20)
+#define UNPACED_BLOCKS 16
 
 /* What is measured around a run, and what it leaves to be read again. */
 struct running {
@@ -78,6 +79,23 @@ static uint64_t whole_disk_bytes(const struct qualification *q, uint64_t room_by
 	uint64_t spare = room_bytes / 1000 + 4 * block_bytes;
 
 	return room_bytes > spare ? (room_bytes - spare) / block_bytes * block_bytes : room_bytes;
+}
+
+/*
+ * A run as fast as it goes leaves a full ring behind, and a slow disk would be at it for longer than the run took: it
+ * gets no more of a ring than it needs. Several disks hold their chunks there, and need all of it.
+ */
+static void shrink_ring(const struct qualification *q, struct run_config *config)
+{
+	uint64_t file_bytes, block_bytes = usual_block(q, &file_bytes);
+	uint64_t enough = UNPACED_BLOCKS * block_bytes;
+
+	if (enough < UNPACED_RING_BYTES)
+		enough = UNPACED_RING_BYTES;
+	if (config->rate_bps || config->disk_count > 1 || config->ring_bytes <= enough)
+		return;
+	config->ring_bytes = enough;
+	config->block_bytes = block_bytes;
 }
 
 static void choose_disks(struct running *running, const struct plan_step *step)
@@ -173,6 +191,7 @@ static int execute(struct running *running, const struct plan_step *step, struct
 	trial_run_free(run);
 	choose_disks(running, step);
 	config.disk_count = running->disk_count;
+	shrink_ring(q, &config);
 	if (step->duration_ns == INT64_MAX) { /* all of the disk */
 		config.duration_ns = 0;
 		config.limit_bytes = whole_disk_bytes(q, step->room_bytes);
@@ -185,39 +204,94 @@ static int execute(struct running *running, const struct plan_step *step, struct
 	return ret;
 }
 
-/* Of --rate auto: what is worth trying after what was measured. */
-static uint64_t next_rate(const struct qualification *q, uint64_t last_bps)
+/* An error counts, whatever was tried when it came. */
+static bool has_error(const struct trial_run *run)
 {
-	uint64_t best = 0;
+	bool is_bad = run->error[0] != '\0';
 
-	if (judge_best_rate(q->trial, &best) < 0)
-		best = 0;
-	if (last_bps && (double)best > (double)last_bps * STEP_DOWN)
-		best = (uint64_t)((double)last_bps * STEP_DOWN);
-	return plan_rate_below((double)best);
+	for (unsigned i = 0; i < run->part_count; i++)
+		is_bad = is_bad || run->parts[i].error[0];
+	return is_bad;
+}
+
+/* Of --rate auto: what passed, and what did not. */
+struct rate_search {
+	struct running *running;
+	const struct plan_step *step;
+	struct trial_run passed; /* put aside while another rate is tried */
+	struct judgement *judgement;
+	uint64_t good_bps, bad_bps; /* 0 = none */
+};
+
+static uint64_t next_rate(const struct rate_search *search)
+{
+	uint64_t best_bps;
+
+	if (judge_best_rate(search->running->qualification->trial, &best_bps) < 0)
+		best_bps = 0;
+	return plan_next_rate(search->good_bps, search->bad_bps, best_bps);
+}
+
+/* Return: as execute(). @is_over: nothing else is to be tried. */
+static int try_rate(struct rate_search *search, uint64_t rate_bps, bool *is_over)
+{
+	struct qualification *q = search->running->qualification;
+	struct trial *trial = q->trial;
+	int ret;
+
+	search->passed = trial->paced;
+	memset(&trial->paced, 0, sizeof(trial->paced));
+	if (!search->good_bps)
+		trial_run_free(&search->passed);
+	ret = execute(search->running, search->step, &trial->paced, rate_bps, true);
+	*is_over = ret != 0 || is_cancelled(q) || has_error(&trial->paced);
+	if (*is_over)
+		return ret;
+	ret = judge(trial, search->judgement);
+	if (ret == 0 && search->judgement->result == VERDICT_PASS) {
+		search->good_bps = rate_bps;
+		return 0;
+	}
+	*is_over = ret < 0 || search->judgement->result == VERDICT_INCONCLUSIVE;
+	search->bad_bps = rate_bps;
+	return ret;
+}
+
+/* The highest that passed is what the verdict is about. */
+static void keep_passed(struct rate_search *search)
+{
+	struct trial *trial = search->running->qualification->trial;
+
+	if (search->good_bps && search->good_bps != trial->paced.rate_bps && !has_error(&trial->paced)) {
+		trial_run_free(&trial->paced);
+		trial->paced = search->passed;
+	} else {
+		trial_run_free(&search->passed);
+	}
+	memset(&search->passed, 0, sizeof(search->passed));
 }
 
 static int run_at_best_rate(struct running *running, const struct plan_step *step)
 {
 	struct trial *trial = running->qualification->trial;
-	struct judgement *judgement = malloc(sizeof(*judgement));
-	uint64_t rate = next_rate(running->qualification, 0);
-	int ret = judgement ? 0 : -ENOMEM;
+	struct rate_search search = {
+		.running = running,
+		.step = step,
+		.judgement = malloc(sizeof(*search.judgement)),
+	};
+	uint64_t rate_bps = next_rate(&search);
+	int ret = search.judgement ? 0 : -ENOMEM;
+	bool is_over = false;
 
-	if (ret == 0 && rate == 0)
+	if (ret == 0 && rate_bps == 0)
 		snprintf(trial->paced.error, sizeof(trial->paced.error),
 			 "no rate would pass, by what the run at full speed has shown");
-	for (unsigned try = 0; ret == 0 && rate > 0 && try < PLAN_TRIES; try++) {
-		ret = execute(running, step, &trial->paced, rate, true);
-		if (ret != 0 || is_cancelled(running->qualification))
-			break;
-		ret = judge(trial, judgement);
-		if (ret < 0 || judgement->result == VERDICT_PASS ||
-		    judgement->result == VERDICT_INCONCLUSIVE)
-			break;
-		rate = next_rate(running->qualification, rate);
+	for (unsigned try = 0; ret == 0 && !is_over && rate_bps > 0 && try < PLAN_TRIES; try++) {
+		ret = try_rate(&search, rate_bps, &is_over);
+		keep_passed(&search);
+		rate_bps = next_rate(&search);
 	}
-	free(judgement);
+	free(search.judgement);
 	return ret;
 }
 
@@ -383,40 +457,23 @@ static int run_rollover(struct running *running, const struct plan_step *step)
 }
 
 /* What is read is as much as there is time for. */
-struct time_limit {
-	struct trial_control control;
-	struct qualification *qualification;
-	int64_t end_ns;
-};
-
-static void tell_within(const struct trial_control *control, const struct trial_progress *told)
-{
-	struct time_limit *limit = control->context;
-
-	tell(limit->qualification->control, told);
-	if (is_cancelled(limit->qualification) || units_monotonic_ns() > limit->end_ns)
-		atomic_store_explicit(&limit->control.is_cancelled, true, memory_order_relaxed);
-}
-
 static int run_read_back(struct running *running, const struct plan_step *step)
 {
 	struct qualification *q = running->qualification;
-	struct time_limit limit = {
-		.control = { .tell = tell_within, .context = &limit },
-		.qualification = q,
+	unsigned number = (unsigned)step->disk;
+	const struct read_back_config config = {
+		.files = running->files,
+		.index = running->files_disk < 0 ? number : 0,
+		.number = number,
+		.control = q->control,
 		.end_ns = step->duration_ns == INT64_MAX ? INT64_MAX :
 							   units_monotonic_ns() + step->duration_ns,
 	};
-	unsigned number = (unsigned)step->disk;
-	struct trial_read_back *back;
-	int ret;
+	struct trial_read_back *back = &q->trial->disks[number].read_back;
 
 	if (!running->files)
 		return 0;
-	back = &q->trial->disks[number].read_back;
-	ret = read_back(back, running->files, running->files_disk < 0 ? number : 0, number,
-			&limit.control);
-	return settle_disk(q, step, ret, back->text);
+	return settle_disk(q, step, read_back(back, &config), back->text);
 }
 
 /* ---- one after the other ---- */

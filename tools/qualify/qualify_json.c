@@ -285,6 +285,10 @@ static json_t *run_of(const struct trial *trial, const struct trial_run *run)
 	set(o, "source", text(run->source));
 	set(o, "asked_bps", rate_or_null(run->rate_bps));
 	set(o, "rate_bps", real(run_rate(run, run->written_bytes)));
+	set(o, "io", text_or_null(run->io));
+	set(o, "engine", text_or_null(run->engine));
+	set(o, "depth", report_object_number(run->depth));
+	set(o, "block_bytes", report_object_number(run->block_bytes));
 	set(o, "duration_s", seconds(run->duration_ns));
 	set(o, "written_s", seconds(run->written_ns));
 	set(o, "synced_s", seconds(run->synced_ns));

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +15,35 @@
 #include "drivers/units.h"
 #include "recorder/layout.h"
 #include "recorder/xxh3.h"
+#include "tools/qualify/errands.h"
 
 #define PIECE_BYTES (UINT64_C(4) << 20)
 #define WORD_BYTES 8
 #define ZEROS_BYTES 16 /* so many in a row are no coincidence */
-#define TELL_NS INT64_C(100000000)
 
+/* What a disk is asked for; it may never answer. */
+struct piece {
+	struct engine_op op; /* the first member */
+	const struct scratch_file *file;
+	int fd;
+	char *data;
+	size_t bytes, least; /* to be asked for; and to be had */
+	uint64_t offset, done;
+	bool has_ended; /* the file, before all was had */
+};
+
+/* On the heap: a disk that has been given up may still write to it. */
 struct reading {
 	struct trial_read_back *out;
-	const struct run_files *files;
-	const struct trial_control *control;
-	unsigned number;
+	struct teller teller;
+	struct errands errands;
+	struct piece piece;
 	uint64_t seed, stream_bytes;
 	bool is_sim;
 	char *data;  /* PIECE_BYTES and a page: what is read begins within the first */
 	char *right; /* PIECE_BYTES: what it should be */
 	XXH3_state_t *sum;
-	int64_t took_ns;
-	int64_t told_ns;
+	int64_t end_ns, took_ns;
 	uint64_t whole_bytes;         /* to be read */
 	bool is_zero;                 /* the first wrong bytes are zeros */
 	uint64_t wrong_segment_bytes; /* of the first wrong one, where only sums are compared */
@@ -39,39 +51,77 @@ struct reading {
 
 /* ---- reading ---- */
 
-static int open_for_reading(const struct scratch_file *file)
+static void run_open(struct engine_op *op)
 {
-	int fd = scratch_io_reopen(file, O_DIRECT);
+	struct piece *piece = (struct piece *)op;
 
-	if (fd != -EINVAL)
-		return fd;
-	fd = scratch_io_reopen(file, 0);
-	if (fd >= 0)
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	return fd;
+	piece->fd = scratch_io_reopen(piece->file, O_DIRECT);
+	if (piece->fd == -EINVAL) {
+		piece->fd = scratch_io_reopen(piece->file, 0);
+		if (piece->fd >= 0)
+			posix_fadvise(piece->fd, 0, 0, POSIX_FADV_DONTNEED);
+	}
+	op->result = piece->fd < 0 ? piece->fd : 0;
+}
+
+static void run_read(struct engine_op *op)
+{
+	struct piece *piece = (struct piece *)op;
+
+	op->result = 0;
+	while (piece->done < piece->least && op->result == 0 && !piece->has_ended) {
+		ssize_t n = pread(piece->fd, piece->data + piece->done, piece->bytes - piece->done,
+				  (off_t)(piece->offset + piece->done));
+
+		if (n > 0)
+			piece->done += (size_t)n;
+		else if (n == 0)
+			piece->has_ended = true;
+		else if (errno != EINTR)
+			op->result = -errno;
+	}
+}
+
+/* Return: 0; -ECANCELED; -ETIMEDOUT: it is still with the disk; -errno. */
+static int ask(struct reading *r, void (*run)(struct engine_op *op))
+{
+	int ret;
+
+	r->piece.op.run = run;
+	ret = errands_run(&r->errands, &r->piece.op, false);
+	if (ret == 0)
+		ret = r->piece.has_ended ? -EIO : (int)r->piece.op.result;
+	return ret;
+}
+
+static const char *why(const struct reading *r, int error)
+{
+	return error == -ETIMEDOUT ? "the disk has not answered for 30 s" :
+	       r->piece.has_ended  ? "the file ends there" :
+				     strerror(-error);
 }
 
 /* Whole pages round what is wanted. Return: where the wanted bytes begin; NULL with @ret set. */
 static const char *read_piece(struct reading *r, int fd, uint64_t offset, size_t bytes, int *ret)
 {
 	uint64_t begin = offset / LAYOUT_ALIGN * LAYOUT_ALIGN;
-	size_t lead = (size_t)(offset - begin), whole = lead + bytes, done = 0;
+	size_t lead = (size_t)(offset - begin);
 	int64_t from_ns = units_monotonic_ns();
 
-	whole = (whole + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN;
-	while (done < lead + bytes) {
-		ssize_t n = pread(fd, r->data + done, whole - done, (off_t)(begin + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			*ret = n < 0 ? -errno : -EIO;
+	r->piece = (struct piece){
+		.fd = fd,
+		.data = r->data,
+		.bytes = (lead + bytes + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN * LAYOUT_ALIGN,
+		.least = lead + bytes,
+		.offset = begin,
+	};
+	*ret = ask(r, run_read);
+	if (*ret < 0) {
+		if (*ret != -ECANCELED)
 			snprintf(r->out->text, sizeof(r->out->text),
 				 "what was written can't be read again, at offset %" PRIu64 ": %s",
-				 begin + done, n < 0 ? strerror(errno) : "the file ends there");
-			return NULL;
-		}
-		done += (size_t)n;
+				 begin + r->piece.done, why(r, *ret));
+		return NULL;
 	}
 	r->took_ns += units_monotonic_ns() - from_ns;
 	r->out->bytes += bytes;
@@ -149,24 +199,12 @@ static void compare_sum(struct reading *r, const struct segment *segment)
 
 /* ---- the whole ---- */
 
-/* Return: -ECANCELED; 0. */
-static int look_round(struct reading *r)
+static void tell(struct reading *r)
 {
-	int64_t now = units_monotonic_ns();
-	struct trial_progress progress = { .phase = PHASE_READ_BACK, .disk = (int)r->number };
-
-	if (!r->control)
-		return 0;
-	if (atomic_load_explicit(&r->control->is_cancelled, memory_order_relaxed))
-		return -ECANCELED;
-	if (!r->control->tell || now - r->told_ns < TELL_NS)
-		return 0;
-	r->told_ns = now;
-	progress.done = (double)r->out->bytes / (double)r->whole_bytes;
+	r->teller.from = (double)r->out->bytes / fmax((double)r->whole_bytes, 1);
 	if (r->took_ns > 0)
-		progress.rate_bps = (double)r->out->bytes * 8e9 / (double)r->took_ns;
-	r->control->tell(r->control, &progress);
-	return 0;
+		r->teller.progress.rate_bps = (double)r->out->bytes * 8e9 / (double)r->took_ns;
+	teller_turn(&r->teller, units_monotonic_ns());
 }
 
 static int read_segment(struct reading *r, int fd, uint64_t origin, const struct segment *segment)
@@ -180,10 +218,10 @@ static int read_segment(struct reading *r, int fd, uint64_t origin, const struct
 		size_t bytes = (size_t)(left < PIECE_BYTES ? left : PIECE_BYTES);
 		const char *data;
 
-		ret = look_round(r);
-		data = ret == 0 ?
-			       read_piece(r, fd, origin + segment->file_offset + done, bytes, &ret) :
-			       NULL;
+		tell(r);
+		if (units_monotonic_ns() > r->end_ns)
+			return -ECANCELED;
+		data = read_piece(r, fd, origin + segment->file_offset + done, bytes, &ret);
 		if (!data)
 			return ret;
 		if (r->is_sim)
@@ -199,16 +237,21 @@ static int read_segment(struct reading *r, int fd, uint64_t origin, const struct
 
 static int read_file(struct reading *r, const struct scratch_file *file)
 {
-	int fd = open_for_reading(file), ret = fd < 0 ? fd : 0;
+	int ret, fd;
 
+	r->piece = (struct piece){ .file = file, .fd = -1 };
+	ret = ask(r, run_open);
+	fd = r->piece.fd;
 	if (ret < 0) {
-		snprintf(r->out->text, sizeof(r->out->text),
-			 "what was written can't be opened again: %s", strerror(-ret));
+		if (ret != -ECANCELED)
+			snprintf(r->out->text, sizeof(r->out->text),
+				 "what was written can't be opened again: %s", why(r, ret));
 		return ret;
 	}
 	for (size_t i = 0; i < file->segment_count && ret == 0; i++)
 		ret = read_segment(r, fd, file->origin, &file->segments[i]);
-	close(fd);
+	if (r->errands.out == 0) /* else it is still being read */
+		close(fd);
 	return ret;
 }
 
@@ -269,41 +312,65 @@ static uint64_t bytes_left(const struct scratch_io *scratch)
 	return bytes;
 }
 
-int read_back(struct trial_read_back *out, const struct run_files *files, unsigned index,
-	      unsigned number, const struct trial_control *control)
+static void release(struct reading *r)
 {
-	const struct scratch_io *scratch = run_files_of(files, index);
-	struct reading r = {
-		.out = out,
-		.files = files,
-		.control = control,
-		.number = number,
-		.stream_bytes = run_files_stream_bytes(files),
-		.whole_bytes = bytes_left(scratch),
-		.data = aligned_alloc(LAYOUT_ALIGN, PIECE_BYTES + 2 * LAYOUT_ALIGN),
-		.right = malloc(PIECE_BYTES),
-		.sum = XXH3_createState(),
-	};
-	int ret = r.data && r.right && r.sum ? 0 : -ENOMEM;
+	if (errands_close(&r->errands) < 0)
+		return;
+	XXH3_freeState(r->sum);
+	free(r->right);
+	free(r->data);
+	free(r);
+}
 
-	memset(out, 0, sizeof(*out));
-	out->wrong_position = UINT64_MAX;
-	r.is_sim = run_files_seed(files, &r.seed);
-	if (ret < 0)
-		snprintf(out->text, sizeof(out->text), "no memory to read with");
+/* Return: NULL, with the sentence. */
+static struct reading *set_up(struct trial_read_back *out, const struct read_back_config *config)
+{
+	const struct engine_config engine = { .kind = ENGINE_PWRITE, .depth = 1, .io = &sink_system_io };
+	struct reading *r = calloc(1, sizeof(*r));
+
+	snprintf(out->text, sizeof(out->text), "no memory to read with");
+	if (!r)
+		return NULL;
+	r->out = out;
+	r->end_ns = config->end_ns;
+	r->stream_bytes = run_files_stream_bytes(config->files);
+	r->is_sim = run_files_seed(config->files, &r->seed);
+	r->data = aligned_alloc(LAYOUT_ALIGN, PIECE_BYTES + 2 * LAYOUT_ALIGN);
+	r->right = malloc(PIECE_BYTES);
+	r->sum = XXH3_createState();
+	teller_init(&r->teller, config->control, PHASE_READ_BACK, (int)config->number);
+	if (r->data && r->right && r->sum && errands_open(&r->errands, &engine, &r->teller) == 0) {
+		out->text[0] = '\0';
+		return r;
+	}
+	release(r);
+	return NULL;
+}
+
+int read_back(struct trial_read_back *out, const struct read_back_config *config)
+{
+	const struct scratch_io *scratch = run_files_of(config->files, config->index);
+	struct reading *r;
+	int ret = 0;
+
+	*out = (struct trial_read_back){ .wrong_position = UINT64_MAX };
+	r = set_up(out, config);
+	if (!r) {
+		out->has_failed = true;
+		return -ENOMEM;
+	}
+	r->whole_bytes = bytes_left(scratch);
 	for (size_t i = 0; i < scratch_io_count(scratch) && ret == 0; i++) {
 		struct scratch_file file = scratch_io_file(scratch, i);
 
-		ret = read_file(&r, &file);
+		ret = read_file(r, &file);
 	}
 	out->was_run = out->bytes > 0 || ret == -EIO;
-	if (r.took_ns > 0)
-		out->rate_bps = (double)out->bytes * 8e9 / (double)r.took_ns;
+	if (r->took_ns > 0)
+		out->rate_bps = (double)out->bytes * 8e9 / (double)r->took_ns;
 	if (ret == 0 || ret == -ECANCELED)
-		describe(&r);
+		describe(r);
 	out->has_failed = (ret < 0 && ret != -ECANCELED) || out->bytes == 0;
-	XXH3_freeState(r.sum);
-	free(r.right);
-	free(r.data);
+	release(r);
 	return ret;
 }

@@ -40,6 +40,7 @@ struct reading {
 	/* so far */
 	uint64_t at, bytes;
 	int64_t elapsed_ns;
+	bool has_ended; /* the file or device, before its time */
 };
 
 struct read_sweep;
@@ -68,9 +69,9 @@ static int fail(struct read_sweep *s, int code, const char *path, const char *as
 	if (code == -ECANCELED || s->result->error[0])
 		return code;
 	snprintf(s->result->error, sizeof(s->result->error), "%.300s: %s: %s", path, asked,
-		 code == -ETIMEDOUT ? "the disk has not answered for 30 s" :
-		 code == -ENODATA   ? "it ends there" :
-				      strerror(-code));
+		 code == -ETIMEDOUT   ? "the disk has not answered for 30 s" :
+		 s->reading.has_ended ? "it ends there" :
+					strerror(-code));
 	return code;
 }
 
@@ -99,7 +100,8 @@ static void run_reading(struct engine_op *op)
 			bytes = reading->end - reading->at;
 		n = reading->read(reading->fd, reading->buf, bytes, (off_t)reading->at);
 		if (n <= 0 && !(n < 0 && errno == EINTR)) {
-			op->result = n < 0 ? -errno : -ENODATA;
+			reading->has_ended = n == 0;
+			op->result = n < 0 ? -errno : -EIO;
 			return;
 		}
 		reading->at += n > 0 ? (uint64_t)n : 0;

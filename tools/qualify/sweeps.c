@@ -15,8 +15,12 @@
 #define BLOCK_MOST (UINT64_C(16) << 20)
 #define DEPTH_MOST 32
 #define LEAST_WRITES 3
-#define LONGEST_NS (8 * UNITS_NS_PER_S)  /* of a point in one pass */
-#define WARM_UP_SHARE 4                  /* of a point's time in one pass, before the first */
+#define LONGEST_NS (8 * UNITS_NS_PER_S) /* of a point in one pass, */
+#define LONGEST_SHARE 10                /* and so many times what it is to take */
+#define LATE_SHARE 1.5                  /* of the time, */
+#define LATE_LEAST_NS \
+	(2 * UNITS_NS_PER_S) /* and so much more: from then on every other point is left out */
+#define WARM_UP_SHARE 4      /* of a point's time in one pass, before the first */
 #define LEAST_BYTES (UINT64_C(32) << 20) /* in one pass, */
 #define LEAST_MOST_NS UNITS_NS_PER_S     /* unless they take so long, */
 #define LEAST_MOST_SHARE 4               /* or so many times a point's time */
@@ -34,6 +38,8 @@ struct sweep {
 	unsigned count;
 	uint64_t expected_bytes; /* of the next point: what the last one came to */
 	double best_bps;
+	int64_t began_ns;
+	char too_long[160], no_room[160]; /* points that were left out */
 	int64_t *took_ns;
 };
 
@@ -46,7 +52,7 @@ static void note(struct trial_sweep *result, const char *format, ...)
 static void note(struct trial_sweep *result, const char *format, ...)
 {
 	size_t used = strlen(result->note);
-	char text[160];
+	char text[256];
 	va_list ap;
 
 	va_start(ap, format);
@@ -65,6 +71,17 @@ static const char *describe(char *buf, size_t len, const struct trial_point *poi
 	snprintf(buf, len, "%s, %u in flight", units_format_size(size, point->block_bytes),
 		 point->depth);
 	return buf;
+}
+
+/* Into a list of points, each once. */
+static void leave_out(char *list, size_t len, const struct trial_point *point)
+{
+	size_t used = strlen(list);
+	char text[64];
+
+	describe(text, sizeof(text), point);
+	if (!strstr(list, text))
+		snprintf(list + used, len - used, "%s%s", used ? ", " : "", text);
 }
 
 /* ---- a point ---- */
@@ -185,17 +202,30 @@ static void keep(struct sweep *s, struct trial_point *point, struct scratch_tall
 		s->best_bps = rate_bps;
 }
 
-/* Would it take too long, or can't it be done here? Then it is no point, and the note says why. */
-static bool is_left_out(struct sweep *s, const struct trial_point *point)
+/* On a slow disk every other point has to do, and one pass. */
+static bool is_late(const struct sweep *s, unsigned turn)
+{
+	int64_t planned_ns = s->config->point_ns / 2 * (turn + 1),
+		late_ns = units_monotonic_ns() - s->began_ns - LATE_LEAST_NS;
+
+	return (double)late_ns > LATE_SHARE * (double)planned_ns &&
+	       (turn >= s->count || turn % 2 == 1);
+}
+
+/* Would it take too long? Then it is no point, and the note says so. */
+static bool is_left_out(struct sweep *s, const struct trial_point *point, unsigned turn)
 {
 	uint64_t writes = point->depth > LEAST_WRITES ? point->depth : LEAST_WRITES;
 	double needed_s = (double)(writes * point->block_bytes) * 8 / s->best_bps;
-	char text[64];
+	int64_t longest_ns = LONGEST_SHARE * s->config->point_ns / 2;
 
-	if (s->best_bps <= 0 || needed_s * 1e9 <= (double)LONGEST_NS)
+	longest_ns = longest_ns < LATE_LEAST_NS ? LATE_LEAST_NS : longest_ns;
+	if (longest_ns > LONGEST_NS)
+		longest_ns = LONGEST_NS;
+	if (s->best_bps <= 0 || (needed_s * 1e9 <= (double)longest_ns && !is_late(s, turn)))
 		return false;
 	if (point->bytes == 0)
-		note(s->result, "left out: %s: it takes too long", describe(text, sizeof(text), point));
+		leave_out(s->too_long, sizeof(s->too_long), point);
 	return true;
 }
 
@@ -203,12 +233,11 @@ static int try_point(struct sweep *s, struct trial_point *point, int64_t time_ns
 {
 	struct scratch_tally tally = { .took_ns = s->took_ns,
 				       .took_capacity = s->took_ns ? TIMES_MAX : 0 };
-	char text[64];
 	int ret = measure(s, point, time_ns, LEAST_WRITES, &tally);
 
 	keep(s, point, &tally);
 	if (ret == -ENOSPC && scratch_writer_allocated_bytes(s->writer) < point->block_bytes) {
-		note(s->result, "left out: %s: no room for it", describe(text, sizeof(text), point));
+		leave_out(s->no_room, sizeof(s->no_room), point);
 		return 0;
 	}
 	return ret;
@@ -231,7 +260,7 @@ static int sweep_up_and_down(struct sweep *s)
 			&s->points[turn < s->count ? turn : 2 * s->count - 1 - turn];
 		char text[64];
 
-		if (is_left_out(s, point))
+		if (is_left_out(s, point, turn))
 			continue;
 		teller_begin(&s->teller, turn * share, share, time_ns,
 			     describe(text, sizeof(text), point));
@@ -255,6 +284,10 @@ int sweep_knee(const struct trial_sweep *sweep)
 
 static void take_points(struct sweep *s)
 {
+	if (s->too_long[0])
+		note(s->result, "left out, since they take too long: %s", s->too_long);
+	if (s->no_room[0])
+		note(s->result, "left out for want of room: %s", s->no_room);
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->points[i].bytes > 0)
 			s->result->points[s->result->count++] = s->points[i];
@@ -315,6 +348,7 @@ static int run(struct sweep *s)
 	if (ret < 0)
 		return ret;
 	s->took_ns = malloc(TIMES_MAX * sizeof(s->took_ns[0])); /* without it there are no medians */
+	s->began_ns = units_monotonic_ns();
 	teller_begin(&s->teller, 0, 0, 0, "warming up");
 	ret = scratch_writer_do(s->writer, SCRATCH_CREATE, 0, NULL);
 	if (ret == 0)

@@ -37,6 +37,8 @@ static enum fault drawn_fault(const struct disturbance *d, uint64_t number)
 	const struct disturbance_config *config = &d->config;
 	double x = draw(d, number, 1);
 
+	if (number == 0 || number + 1 == config->unit_count)
+		return FAULT_NONE;
 	return x < config->loss                                       ? FAULT_LOSS :
 	       x < config->loss + config->duplicate                   ? FAULT_DUPLICATE :
 	       x < config->loss + config->duplicate + config->reorder ? FAULT_REORDER :

@@ -5,8 +5,8 @@
  *   disturbance_create() -> disturbance_next() for each unit in its order -> disturbance_free()
  *
  * What happens to a unit is decided by its place and the seed alone: the same faults each time. One fault a unit: it is
- * lost, doubled, or comes behind later ones, of which at least one goes out in its turn and so overtakes it. So who
- * receives them counts the same.
+ * lost, doubled, or comes behind later ones, of which at least one goes out in its turn and so overtakes it. The first
+ * one and, where it is known, the last are spared. So who receives them counts the same.
  * Threads: the player's alone; the counters may be read by any.
  */
 #ifndef VSIB_TOOLS_REPLAY_DISTURBANCE_H
@@ -24,7 +24,7 @@ struct disturbance_config {
 	int64_t stall_ns,
 		stall_every_ns; /* nothing comes for so long, so often; what was due comes at once then */
 	uint64_t seed;
-	uint64_t unit_count; /* there will be; 0 = not known, and the last ones may have nobody to overtake them */
+	uint64_t unit_count; /* there will be; 0 = not known: a fault of the last ones may show to nobody */
 };
 
 struct disturbance_stats {

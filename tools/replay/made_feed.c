@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/replay/made_feed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -72,6 +73,7 @@ static int find_frame_rate(struct made_layout *layout, char *error)
 {
 	uint64_t step_bps = (uint64_t)layout->payload_bytes * 8 * layout->thread_count;
 
+	assert(step_bps > 0); /* check_frame() */
 	if (layout->rate_bps == 0)
 		return refuse(error, "time codes need a rate: -r RATE, such as -r 512");
 	if (layout->rate_bps % step_bps != 0)

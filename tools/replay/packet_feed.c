@@ -283,6 +283,9 @@ static int run(struct feed *feed)
 	     ret == 0 && (own->config.loop_count == 0 || loop < own->config.loop_count); loop++) {
 		uint64_t before = own->offset;
 
+		hand_over(feed, own);
+		if (loop > 0)
+			feed_begin_anew(feed);
 		own->position = 0;
 		own->first_utc_ns = 0;
 		ret = read_all(feed, own);

@@ -24,7 +24,7 @@
 #define ABORT_NS UNITS_NS_PER_S      /* for threads to end after the second signal */
 #define FEED_NS (2 * UNITS_NS_PER_S) /* for the feed to end when the player has */
 #define BLOCKS_LEAST 4
-#define MEBIBYTE (UINT64_C(1) << 20)
+#define TABLE_BYTES ((size_t)192) /* of the ring's own for each block, about */
 
 int playback_refuse(struct playback *playback, int exit_status, const char *format, ...)
 {
@@ -89,10 +89,10 @@ static int check_json(struct playback *p)
 			       "can't write the JSON report to %s: %s", p->json, strerror(-ret));
 }
 
-/* What the ring's tables take for each block: its label, its place in the queues. */
+/* What the ring's tables take for each block: its label, its places in the queues. */
 static size_t table_bytes(uint64_t block_count)
 {
-	return block_count * (sizeof(struct play_label) + 64 + 3 * 2 * 16 + 32);
+	return block_count * (sizeof(struct play_label) + TABLE_BYTES);
 }
 
 static int map_memory(struct playback *p)
@@ -318,8 +318,8 @@ static bool has_loss(const struct playback *p)
 {
 	const struct player_stats *stats = &p->player->stats;
 
-	return get(&p->feed->stats.gap_count) || get(&stats->underrun_count) || get(&stats->rest_bytes) ||
-	       p->player->feed_result == -EBADMSG;
+	return get(&p->feed->stats.gap_count) || get(&stats->underrun_count) ||
+	       get(&stats->rest_bytes) || p->player->feed_result == -EBADMSG;
 }
 
 static void judge(struct playback *p)
@@ -365,6 +365,8 @@ int playback_run(struct playback *playback)
 	playback->is_held = !atomic_load_explicit(&playback->player->is_ended, memory_order_acquire);
 	if (!end_feed(playback))
 		playback->is_held = true;
+	if (!playback->is_held)
+		player_drain(playback->player);
 	play_progress_end(&progress);
 	status = find_refusal(playback);
 	if (!status)

@@ -4,6 +4,8 @@
  *
  *   player_create() -> player_start() -> ... player_stop() -> player_wait() -> look at player->stats -> player_free()
  *
+ * Account: all bytes of BLOCK_BYTES and BLOCK_PACKETS are sent_bytes + rest_bytes + unsent_bytes, but for those that a
+ *          disturbance loses or doubles.
  * Shape:   one thread. Units are cut where they lie: a stream into writes of @lump_bytes, or into datagrams of
  *          @frame_bytes, each whole and with a number that counts what is in gaps, too; or they are the packets of
  *          BLOCK_PACKETS. Only a unit that crosses from one block into the next is copied.
@@ -119,6 +121,13 @@ void player_stop(struct player *player);
 
 /** player_wait() - for its end. Return: true; false: not until the deadline. */
 bool player_wait(struct player *player, int64_t deadline_ns);
+
+/**
+ * player_drain() - what is left in the ring is counted as unsent; its blocks stay with the player
+ *
+ * When the player and the feed have ended: nobody puts or claims any more. Thread: any.
+ */
+void player_drain(struct player *player);
 
 /** player_free() - stops it and waits for its thread; NULL is fine */
 void player_free(struct player *player);

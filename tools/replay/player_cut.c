@@ -419,6 +419,15 @@ void player_count_unsent(struct player *player)
 	for (unsigned i = 0; i < s->held_count; i++)
 		unsent += s->held[i].bytes;
 	unsent += left_in_block(s);
+	destination_count(&player->stats.unsent_bytes, unsent);
+	player_drain(player);
+}
+
+void player_drain(struct player *player)
+{
+	struct player_state *s = player->state;
+	uint64_t unsent = 0;
+
 	while ((s->block = claim(player)) != RING_NONE) {
 		show_block(player);
 		unsent += left_in_block(s);

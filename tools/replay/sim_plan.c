@@ -80,17 +80,21 @@ static int find_units(struct sim_plan *plan, const struct sim_options *options,
 
 /* ---- when ---- */
 
-/* A file is whole when it is whole: who wants to see it grow says so. */
-static bool is_store(const struct destination *destination)
+static bool begins_with(const char *name, const char *prefix)
 {
-	return strncmp(destination->name, "file:", 5) == 0 ||
-	       strncmp(destination->name, "pcapfile:", 9) == 0;
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* A file is of use when it is whole: who wants to see it grow says so. */
+static bool is_store(const char *name)
+{
+	return begins_with(name, "file:") || begins_with(name, "pcapfile:");
 }
 
 static int find_pace(struct sim_plan *plan, const struct sim_options *options,
 		     const struct destination *destination, char *error)
 {
-	bool is_wanted = options->pace == SIM_PACE_AUTO ? !is_store(destination) :
+	bool is_wanted = options->pace == SIM_PACE_AUTO ? !is_store(destination->name) :
 							  options->pace != SIM_PACE_NONE;
 
 	plan->is_paced = is_wanted && options->rate_bps;
@@ -203,9 +207,24 @@ int sim_plan_make(struct sim_plan *plan, const struct sim_options *options,
 		ret = find_count(plan, options, error);
 	if (ret < 0)
 		return ret;
-	if (plan->is_paced && (options->format != MADE_RAW || options->start_utc_ns))
+	if (plan->is_paced && !options->is_start_now &&
+	    (options->format != MADE_RAW || options->start_utc_ns))
 		plan->start_utc_ns = plan->layout.start_utc_ns;
 	plan->lump_bytes = lump_bytes(plan, options);
 	describe(plan);
 	return 0;
+}
+
+int sim_plan_check(const struct sim_options *options, int64_t now_utc_ns, char *error)
+{
+	const struct destination store = {
+		.name = (char *)options->destination,
+		.takes = begins_with(options->destination, "file:") ? DESTINATION_BYTES :
+								      DESTINATION_PACKETS,
+	};
+	struct sim_plan plan;
+
+	return is_store(options->destination) ?
+		       sim_plan_make(&plan, options, &store, now_utc_ns, error) :
+		       0;
 }

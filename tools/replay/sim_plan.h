@@ -2,7 +2,7 @@
 /*
  * sim_plan.h - from what vsib-sim was asked for, and where to, to what it does
  *
- *   sim_options_parse() -> destination_open() -> sim_plan_make() -> a feed, a schedule, a player
+ *   sim_options_parse() -> sim_plan_check() -> destination_open() -> sim_plan_make() -> a feed, a schedule, a player
  *
  * Threads: pure functions.
  */
@@ -43,5 +43,8 @@ size_t sim_plan_block_bytes(const struct sim_options *options);
  */
 int sim_plan_make(struct sim_plan *plan, const struct sim_options *options,
 		  const struct destination *destination, int64_t now_utc_ns, char *error);
+
+/** sim_plan_check() - before a file is made: would there be a plan for it? Other destinations leave nothing. As above. */
+int sim_plan_check(const struct sim_options *options, int64_t now_utc_ns, char *error);
 
 #endif
