@@ -224,6 +224,24 @@ static void packets_are_counted_without_headers_and_padding(void **state)
 	feed_free(feed);
 }
 
+static void a_round_begins_with_one_block(void **state)
+{
+	struct feed_config config = { .ring = ring };
+	struct play_label label;
+	struct feed *feed;
+
+	(void)state;
+	assert_int_equal(feed_create(&feed, &ops, &config), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		if (i == 1)
+			feed_begin_anew(feed);
+		feed_put_bytes(feed, feed_take(feed), i * 4000, 0, 4000);
+		claim(&label);
+		assert_int_equal(label.is_anew, i == 1);
+	}
+	feed_free(feed);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -233,6 +251,7 @@ int main(void)
 		TEST(the_end_comes_though_nobody_empties_the_ring),
 		TEST(a_failure_has_its_sentence),
 		TEST(one_that_was_never_started_is_freed),
+		TEST(a_round_begins_with_one_block),
 		TEST(packets_are_counted_without_headers_and_padding),
 	};
 

@@ -3,8 +3,10 @@
  * test_player.c - each byte goes out once, in its order, never before it is due; what stands in the way is counted
  */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@
 #define BLOCKS 8
 #define SENT_MAX 20000
 #define NEVER INT64_MAX
+#define ANY_RATE UINT64_C(1000000000000) /* is a pace: the ring is filled first */
 
 /* ---- a destination that keeps what it gets --------------------------------------------------------- */
 
@@ -56,7 +59,8 @@ static struct {
 	/* what it got */
 	struct sent sent[SENT_MAX];
 	uint64_t count, wrong_bytes, end;
-	unsigned starts, finishes;
+	_Atomic unsigned starts;
+	unsigned finishes;
 	char said[4000];
 } fake;
 
@@ -583,6 +587,37 @@ static void a_precise_one_is_not_early_either(void **state)
 	assert_never_early(80000000, 1000);
 }
 
+static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void **state)
+{
+	static const struct line lines[] = { { BYTES, 500000, 0 }, { END } };
+
+	(void)state;
+	config.grain_ns = 2 * MS; /* ten of them */
+	config.burst = 7;
+	schedule_init_rate(&schedule, 40000000, 1, 0);
+	play(lines);
+	assert_whole();
+	assert_int_equal(fake.count, 500);
+	assert_never_early(40000000, 1000);
+	for (uint64_t i = 0; i + 7 < fake.count; i++)
+		assert_in_range(fake.sent[i].batch, 2, 7);
+}
+
+static void a_group_goes_when_its_last_is_due(void **state)
+{
+	static const struct line lines[] = { { BYTES, 5000, 0 }, { END } };
+
+	(void)state;
+	config.grain_ns = 500 * MS;
+	schedule_init_rate(&schedule, 160000, 1, 0); /* 50 ms apart */
+	play(lines);
+	assert_whole();
+	assert_int_equal(fake.count, 5);
+	assert_int_equal(fake.sent[0].batch, 5);
+	assert_true(fake.sent[0].ns >= player->stats.started_ns + 200 * MS);
+	assert_int_equal(player->stats.burst_count, 0);
+}
+
 static void a_late_burst_is_bounded_and_counted(void **state)
 {
 	static const struct line lines[] = { { BYTES, 400000, 0 }, { END } };
@@ -715,10 +750,11 @@ static void patience_ends(void **state)
 
 	(void)state;
 	config.patience_ns = 20 * MS;
-	fake.batch_max = 4;
+	fake.batch_max = 1;
 	fake.busy_at = 4;
 	fake.busy_count = UINT32_MAX;
 	fake.is_down = true;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	play(lines);
 	assert_int_equal(player->result, -ETIMEDOUT);
 	assert_non_null(strstr(player->error, "fake: has taken nothing for"));
@@ -735,6 +771,7 @@ static void a_destination_that_is_gone_ends_it(void **state)
 	fake.takes = DESTINATION_BYTES;
 	fake.write_max = 1000;
 	fake.error_at = 6;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	play(lines);
 	assert_int_equal(player->result, -EPIPE);
 	assert_non_null(strstr(player->error, "nobody reads"));
@@ -804,7 +841,10 @@ static void a_stop_ends_a_start_that_waits(void **state)
 
 	(void)state;
 	fake.holds_start = true;
+	schedule_init_rate(&schedule, ANY_RATE, 1, 0);
 	start(lines);
+	while (fake.starts == 0)
+		sched_yield();
 	player_stop(player);
 	assert_true(player_wait(player, NEVER));
 	assert_int_equal(player->result, -EINTR);
@@ -904,6 +944,8 @@ int main(void)
 		TEST(a_pace_cuts_lumps),
 		TEST(no_unit_goes_out_before_its_time),
 		TEST(a_precise_one_is_not_early_either),
+		TEST(units_that_go_together_are_not_early_and_no_more_than_a_burst),
+		TEST(a_group_goes_when_its_last_is_due),
 		TEST(a_late_burst_is_bounded_and_counted),
 		TEST(who_catches_up_goes_at_twice_the_rate),
 		TEST(the_start_is_waited_for),

@@ -12,9 +12,11 @@
  * Pace:    a unit is due at the start + schedule_due(), whatever became of those before it: no drift. It sleeps until
  *          then, and with is_precise spins for the last PLAYER_SPIN_NS, if the process may use more than one CPU. Who
  *          is late sends what is due at once, but of datagrams and packets no more than @burst back to back; then it
- *          goes on at twice the rate until it has caught up. Each such catching-up is counted.
- * Underrun: a unit is due and the ring is empty, or the device was found empty. The first PLAYER_UNDERRUNS_MAX are
- *          kept with time, place, length and cause, all are counted.
+ *          goes on at twice the rate until it has caught up. Each such catching-up is counted. A wake-up may cost more
+ *          than all the rest: with grain_ns there are fewer of them, and none of a unit before its time.
+ * Underrun: a unit is due and the ring is empty, or the device was found empty. As long as it has not caught up again it
+ *          is one, however often the ring is empty. The first PLAYER_UNDERRUNS_MAX are kept with time, place, length
+ *          and cause, all are counted.
  * Errors:  of the destination: what may pass is tried again for @patience_ns, then it ends (-ETIMEDOUT); all others
  *          end it at once. player->result and player->error say it.
  * Threads: the player's own; the counters are relaxed atomics that any thread reads. player_stop() by any.
@@ -54,6 +56,7 @@ struct player_config {
 	size_t frame_bytes; /* of a datagram, cut from a stream; not 0 if the destination takes units and BLOCK_BYTES come */
 	unsigned burst; /* > 0 */
 	bool is_precise;
+	int64_t grain_ns; /* of units: those due so shortly behind one go out together, when the last of them is due; 0 = each by itself */
 	int64_t patience_ns;
 	int64_t start_utc_ns; /* the first unit is to go out then; 0 = at once */
 	int64_t duration_ns;  /* no unit that is due later than this behind the start; 0 = all */

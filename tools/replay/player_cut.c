@@ -120,7 +120,7 @@ static void take_into_row(struct player *player, const struct destination_unit *
 }
 
 /* @bytes of the stream from @data on, which stay there until they are out. */
-static int take_unit(struct player *player, const unsigned char *data, size_t bytes,
+static int take_unit(struct player *player, unsigned char *data, size_t bytes,
 		     uint64_t stream_offset, const struct block_packet *packet, bool is_in_block)
 {
 	const struct player_config *config = &player->config;
@@ -129,7 +129,7 @@ static int take_unit(struct player *player, const unsigned char *data, size_t by
 	const struct schedule_unit what = { stream_offset, data, bytes, packet ? packet->utc_ns : 0 };
 	struct destination_unit unit = {
 		.prefix_bytes = psn_prefix_bytes(psn),
-		.parts = { { (void *)(uintptr_t)data, bytes } },
+		.parts = { { data, bytes } },
 		.part_count = 1,
 		.bytes = bytes,
 		.wire_bytes = packet ? packet->wire_bytes : bytes,
@@ -343,7 +343,7 @@ static int cut_frame(struct player *player)
 static int cut_packet(struct player *player)
 {
 	struct player_state *s = player->state;
-	const unsigned char *data = s->data + s->at + sizeof(struct block_packet);
+	unsigned char *data = s->data + s->at + sizeof(struct block_packet);
 	uint64_t offset = s->offset;
 	struct block_packet packet;
 

@@ -61,12 +61,47 @@ static bool has_bursts(const struct player *player)
 	return player->state->is_paced && player->config.destination->takes != DESTINATION_BYTES;
 }
 
+/* No more than these go out together. */
+static unsigned batch_most(const struct player *player)
+{
+	if (player->config.destination->takes == DESTINATION_BYTES)
+		return 1;
+	return has_bursts(player) && player->config.burst < DESTINATION_BATCH ? player->config.burst :
+										DESTINATION_BATCH;
+}
+
+/* Up to when units go out together with the first of the row. */
+static int64_t group_end(const struct player *player)
+{
+	int64_t first = moment_of(player->state, 0), end;
+
+	if (__builtin_add_overflow(first, player->config.grain_ns, &end))
+		return INT64_MAX;
+	return end;
+}
+
 bool player_wants_more(const struct player *player, int64_t now)
 {
 	const struct player_state *s = player->state;
-	unsigned most = player->config.destination->takes == DESTINATION_BYTES ? 1 : DESTINATION_BATCH;
+	int64_t last, end;
 
-	return s->count == 0 || (s->count < most && moment_of(s, s->count - 1) <= now);
+	if (s->count == 0)
+		return true;
+	last = moment_of(s, s->count - 1);
+	end = group_end(player);
+	return s->count < batch_most(player) && last <= (now > end ? now : end);
+}
+
+/* The last moment of those that are to go out together. */
+static int64_t group_moment(const struct player *player)
+{
+	const struct player_state *s = player->state;
+	unsigned most = batch_most(player), last = 0;
+	int64_t end = group_end(player);
+
+	while (last + 1 < s->count && last + 1 < most && moment_of(s, last + 1) <= end)
+		last++;
+	return moment_of(s, last);
 }
 
 static void begin_catching(struct player *player, int64_t now)
@@ -93,6 +128,8 @@ unsigned player_ready(struct player *player, int64_t now)
 	}
 	if (most > s->count)
 		most = s->count;
+	if (player->config.grain_ns && group_moment(player) > now)
+		return 0;
 	while (ready < most && moment_of(s, ready) <= now)
 		ready++;
 	return ready;
@@ -110,10 +147,11 @@ static void sleep_until(int64_t when_ns)
 void player_sleep(struct player *player)
 {
 	struct player_state *s = player->state;
-	int64_t when = moment_of(s, 0), now = units_monotonic_ns();
+	int64_t when = group_moment(player), now = units_monotonic_ns();
 	int64_t slice = now + PLAYER_SLICE_NS;
 
 	s->run = 0;
+	s->is_behind = false;
 	if (when > slice) {
 		sleep_until(slice);
 		return;
@@ -181,6 +219,16 @@ static void note_underrun(struct player *player, enum player_starved cause, int6
 	tell_underrun(player, &underrun, from_ns + length_ns);
 }
 
+/* Who has not caught up yet has not got over the one before. */
+static void lengthen_underrun(struct player *player, int64_t length_ns)
+{
+	uint64_t which = player->state->underrun;
+
+	if (which < PLAYER_UNDERRUNS_MAX)
+		player->underruns[which].length_ns += length_ns;
+	set_ns(&player->stats.underrun_ns, get_ns(&player->stats.underrun_ns) + length_ns);
+}
+
 void player_note_filled(struct player *player, int64_t now)
 {
 	struct player_state *s = player->state;
@@ -191,9 +239,15 @@ void player_note_filled(struct player *player, int64_t now)
 		return;
 	if (from < due)
 		from = due;
-	if (now > from)
-		note_underrun(player, PLAYER_STARVED_RING, from, now - from,
-			      s->pieces[0].stream_offset);
+	if (now <= from)
+		return;
+	if (s->is_behind) {
+		lengthen_underrun(player, now - from);
+		return;
+	}
+	s->is_behind = true;
+	s->underrun = atomic_load_explicit(&player->stats.underrun_count, memory_order_relaxed);
+	note_underrun(player, PLAYER_STARVED_RING, from, now - from, s->pieces[0].stream_offset);
 }
 
 void player_note_device(struct player *player, int64_t now)

@@ -46,7 +46,7 @@ struct player_state {
 	/* the block that is being cut */
 	uint32_t block; /* RING_NONE */
 	struct play_label label;
-	const unsigned char *data;
+	unsigned char *data;
 	size_t at, end;     /* what is left of it */
 	uint64_t offset;    /* in the stream, of what is at @at */
 	bool is_in_row;     /* a unit of the row lies in it ... */
@@ -82,6 +82,8 @@ struct player_state {
 	bool is_catching; /* at twice the rate, from this moment and this due on: */
 	int64_t catch_ns, catch_due_ns;
 	int64_t empty_ns;      /* since when the ring was found empty; 0 = it is not */
+	bool is_behind;        /* since this underrun nothing was in time */
+	uint64_t underrun;     /* which one */
 	int64_t told_ns;       /* when an underrun was told last */
 	uint64_t told_starved; /* starved_count of the destination that is known */
 
@@ -138,7 +140,7 @@ unsigned player_ready(struct player *player, int64_t now);
 /** player_wants_more() - must another unit be cut before anything can be said? */
 bool player_wants_more(const struct player *player, int64_t now);
 
-/** player_sleep() - until the first of the row may go, or a slice is over */
+/** player_sleep() - until the first of the row may go, with those that go with it, or a slice is over */
 void player_sleep(struct player *player);
 
 /** player_wait_block() - until something comes into the ring, or a slice is over */
