@@ -112,6 +112,7 @@ static void configure(struct program *program)
 		.frame_bytes = program->shape.frame_bytes,
 		.burst = o->burst,
 		.is_precise = o->is_precise,
+		.grain_ns = o->grain_ns,
 		.patience_ns = o->patience_ns,
 		.start_utc_ns = o->at_utc_ns,
 	};

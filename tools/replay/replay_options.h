@@ -42,6 +42,7 @@ struct replay_options {
 	uint16_t port;      /* of a savefile's datagrams; 0 = any */
 	const char *filter; /* of a savefile's packets; NULL = all */
 	bool is_precise;
+	int64_t grain_ns; /* see struct player_config */
 	unsigned burst;
 	uint64_t lump_bytes; /* 0 = by the rate */
 	int64_t patience_ns;
