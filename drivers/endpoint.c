@@ -3,6 +3,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PORT_DIGITS 5
@@ -17,7 +18,9 @@ static bool take_port(const char *rest, bool needs_port, struct endpoint *endpoi
 		return !needs_port;
 	}
 	digits = strspn(rest + 1, "0123456789");
-	if (*rest != ':' || digits == 0 || digits > PORT_DIGITS || rest[1 + digits])
+	/* getaddrinfo() would take 65537 for 1 */
+	if (*rest != ':' || digits == 0 || digits > PORT_DIGITS || rest[1 + digits] ||
+	    atoi(rest + 1) > UINT16_MAX)
 		return false;
 	strcpy(endpoint->port, rest + 1);
 	return true;
