@@ -62,6 +62,12 @@ static inline uint64_t bytes_be64(const void *from)
 	return be64toh(value);
 }
 
+static inline void bytes_put_be16(void *to, uint16_t value)
+{
+	value = htobe16(value);
+	memcpy(to, &value, sizeof(value));
+}
+
 /** bytes_fill_word() - four bytes of fill from byte @offset of it on, as a little-endian number */
 static inline uint32_t bytes_fill_word(uint64_t offset)
 {

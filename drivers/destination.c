@@ -15,8 +15,9 @@
 #include "drivers/device_name.h"
 
 static const struct destination_ops *const table[] = {
-	&destination_null, &destination_stdout, &destination_file, &destination_dev,
-	&destination_vsib, &destination_udp,    NULL,
+	&destination_null,     &destination_stdout,    &destination_file,
+	&destination_dev,      &destination_vsib,      &destination_udp,
+	&destination_savefile, &destination_interface, NULL,
 };
 
 const struct destination_ops *const *destination_table(void)

@@ -5,8 +5,9 @@
  *   psn=none|le64|be64|le32|be32   number in front of each
  *   frame=SIZE           payload of each, without the number
  *   from=ADDR[:PORT]     source address; default: the kernel's choice
- *   iface=NAME           a multicast group's interface, or that of a link-local address
- *   ttl=N                of multicast; default 1, so that it stays in this network
+ *   iface=NAME           by this interface alone; a multicast group's, or that of a link-local address
+ *   ttl=N                routers it may pass; default of multicast 1, so that it stays in this network
+ *   dscp=N               class of service, 0 to 63
  *   loop=no              multicast isn't heard on this machine
  *   buffer=SIZE          asked of the kernel; default 4Mi
  *   gso=auto|yes|no      several datagrams in one message
@@ -15,7 +16,6 @@
  * way through its layers instead of eight. Where that is refused, each is a message of its own; either way many of
  * them go with one call.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -29,38 +29,34 @@
 
 #include "drivers/destination.h"
 #include "drivers/device_name.h"
+#include "drivers/endpoint.h"
+#include "drivers/framing.h"
 #include "drivers/psn.h"
-#include "drivers/units.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
 
-#define PARTS_MAX 3             /* number and two parts */
 #define MESSAGE_BYTES_MAX 65000 /* of datagrams in one message, safely below what IP can say */
 #define SEGMENTS_MAX 64         /* the kernel's own limit */
-#define BUFFER_DEFAULT (UINT64_C(4) << 20)
-#define BUFFER_MAX (UINT64_C(1) << 30)
 #define IPV4_HEADERS 28
 #define IPV6_HEADERS 48
-#define HOST_LEN 256
-
-enum gso { GSO_AUTO, GSO_YES, GSO_NO };
+#define DSCP_SHIFT 2
 
 struct to_udp {
 	int fd;
-	char host[HOST_LEN], port[8];
-	char from_host[HOST_LEN], from_port[8];
-	unsigned interface;
+	struct endpoint to, from;
+	unsigned interface; /* 0 = the kernel chooses */
 	char interface_name[IF_NAMESIZE];
-	uint64_t ttl, buffer_bytes;
-	bool is_loop;
-	enum gso gso;
+	uint64_t ttl, dscp, buffer_bytes;
+	bool has_ttl, is_loop;
 	int family;
-	bool is_gso; /* messages of several datagrams */
+	size_t datagram_max; /* without fragments; SIZE_MAX = not known */
+	bool is_gso;         /* messages of several datagrams */
+	int gso_errno; /* such a message was refused: is it that, or the way? The next one tells. 0 = no doubt */
 
 	struct mmsghdr messages[DESTINATION_BATCH];
-	struct iovec pieces[DESTINATION_BATCH * PARTS_MAX];
+	struct iovec pieces[DESTINATION_BATCH * FRAMING_PARTS_MAX];
 	unsigned counts[DESTINATION_BATCH]; /* units of each message */
 	union {
 		char bytes[CMSG_SPACE(sizeof(uint16_t))];
@@ -69,37 +65,6 @@ struct to_udp {
 };
 
 /* ---- details --------------------------------------------------------------------------------- */
-
-/* "ADDR:PORT", "[ADDR]:PORT"; without a port, if that is allowed. Return: false: it is neither. */
-static bool split_address(const char *text, bool needs_port, char *host, char *port)
-{
-	const char *end = text, *colon;
-	size_t len;
-
-	if (*text == '[') {
-		end = strchr(++text, ']');
-		if (!end || (end[1] && end[1] != ':'))
-			return false;
-		colon = end[1] ? end + 1 : NULL;
-	} else {
-		colon = strrchr(text, ':');
-		end = colon ? colon : text + strlen(text);
-	}
-	len = (size_t)(end - text);
-	if (len == 0 || len >= HOST_LEN || (needs_port && !colon) || (colon && strlen(colon + 1) > 5))
-		return false;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	strcpy(port, colon ? colon + 1 : "0");
-	return true;
-}
-
-static int take_psn(struct destination *destination, const char *value)
-{
-	if (psn_kind_of(value, &destination->psn) && psn_can_put(destination->psn))
-		return 0;
-	return destination_fail(destination, EINVAL, "psn=%s: expected " PSN_PUT_NAMES, value);
-}
 
 static int take_interface(struct destination *destination, struct to_udp *udp, const char *value)
 {
@@ -110,12 +75,11 @@ static int take_interface(struct destination *destination, struct to_udp *udp, c
 	return 0;
 }
 
+/* auto is for who writes down that he doesn't mind: as yes. */
 static int take_gso(struct destination *destination, struct to_udp *udp, const char *value)
 {
-	udp->gso = strcmp(value, "yes") == 0 ? GSO_YES :
-		   strcmp(value, "no") == 0  ? GSO_NO :
-					       GSO_AUTO;
-	if (udp->gso != GSO_AUTO || strcmp(value, "auto") == 0)
+	udp->is_gso = strcmp(value, "no") != 0;
+	if (!udp->is_gso || strcmp(value, "yes") == 0 || strcmp(value, "auto") == 0)
 		return 0;
 	return destination_fail(destination, EINVAL, "gso=%s: expected auto, yes or no", value);
 }
@@ -128,15 +92,32 @@ static int take_loop(struct destination *destination, struct to_udp *udp, const 
 	return destination_fail(destination, EINVAL, "loop=%s: expected yes or no", value);
 }
 
+static int take_ttl(struct destination *destination, struct to_udp *udp, const char *value)
+{
+	const struct device_voice voice = destination_voice(destination);
+	int ret = device_detail_count(&voice, "ttl", value, &udp->ttl, 255);
+
+	udp->has_ttl = ret == 0;
+	return ret;
+}
+
+static int take_from(struct destination *destination, struct to_udp *udp, const char *value)
+{
+	if (endpoint_split(value, false, &udp->from))
+		return 0;
+	return destination_fail(destination, EINVAL,
+				"from=%s: expected ADDR or ADDR:PORT, of IPv6 [ADDR]:PORT", value);
+}
+
 static int take_detail(struct destination *destination, struct to_udp *udp, const char *key,
 		       const char *value)
 {
 	const struct device_voice voice = destination_voice(destination);
-	uint64_t bytes = 0;
-	int ret;
 
 	if (strcmp(key, "psn") == 0)
-		return take_psn(destination, value);
+		return framing_detail_psn(destination, value);
+	if (strcmp(key, "frame") == 0)
+		return framing_detail_frame(destination, key, value);
 	if (strcmp(key, "iface") == 0)
 		return take_interface(destination, udp, value);
 	if (strcmp(key, "gso") == 0)
@@ -144,23 +125,12 @@ static int take_detail(struct destination *destination, struct to_udp *udp, cons
 	if (strcmp(key, "loop") == 0)
 		return take_loop(destination, udp, value);
 	if (strcmp(key, "ttl") == 0)
-		return device_detail_count(&voice, key, value, &udp->ttl, 255);
+		return take_ttl(destination, udp, value);
+	if (strcmp(key, "dscp") == 0)
+		return device_detail_count(&voice, key, value, &udp->dscp, 63);
 	if (strcmp(key, "from") == 0)
-		return split_address(value, false, udp->from_host, udp->from_port) ?
-			       0 :
-			       destination_fail(destination, EINVAL,
-						"from=%s: expected ADDR or ADDR:PORT", value);
-	ret = device_detail_bytes(&voice, key, value, &bytes);
-	if (ret < 0)
-		return ret;
-	if (bytes == 0 || bytes > BUFFER_MAX)
-		return destination_fail(destination, ERANGE, "%s=%s: expected 1 byte to 1 GiB", key,
-					value);
-	if (strcmp(key, "buffer") == 0)
-		udp->buffer_bytes = bytes;
-	else
-		destination->frame_bytes = (size_t)bytes;
-	return 0;
+		return take_from(destination, udp, value);
+	return framing_detail_buffer(destination, value, &udp->buffer_bytes);
 }
 
 static int take_details(struct destination *destination, struct to_udp *udp)
@@ -172,9 +142,9 @@ static int take_details(struct destination *destination, struct to_udp *udp)
 
 	destination->psn = PSN_NONE;
 	udp->ttl = 1;
-	udp->is_loop = true;
-	udp->buffer_bytes = BUFFER_DEFAULT;
-	if (!split_address(destination->path, true, udp->host, udp->port))
+	udp->is_loop = udp->is_gso = true;
+	udp->buffer_bytes = FRAMING_BUFFER_DEFAULT;
+	if (!endpoint_split(destination->path, true, &udp->to) || atoi(udp->to.port) == 0)
 		return destination_fail(destination, EINVAL,
 					"expected HOST:PORT, of IPv6 [ADDR]:PORT, behind udp:");
 	while (!ret && destination_next_detail(destination, &cursor, buf, sizeof(buf), &detail))
@@ -184,31 +154,40 @@ static int take_details(struct destination *destination, struct to_udp *udp)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool is_multicast(const struct sockaddr *address)
+static int set_number(const struct to_udp *udp, int option_ipv4, int option_ipv6, int value)
 {
-	if (address->sa_family == AF_INET)
-		return IN_MULTICAST(
-			ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr));
-	return IN6_IS_ADDR_MULTICAST(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+	bool is_ipv4 = udp->family == AF_INET;
+
+	return setsockopt(udp->fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6,
+			  is_ipv4 ? option_ipv4 : option_ipv6, &value, sizeof(value));
 }
 
 static int set_multicast(struct destination *destination, const struct to_udp *udp)
 {
 	const struct ip_mreqn request = { .imr_ifindex = (int)udp->interface };
-	int ttl = (int)udp->ttl, loop = udp->is_loop, index = (int)udp->interface;
-	bool is_ipv4 = udp->family == AF_INET;
-	int level = is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6;
+	int index = (int)udp->interface;
 
-	if (setsockopt(udp->fd, level, is_ipv4 ? IP_MULTICAST_TTL : IPV6_MULTICAST_HOPS, &ttl,
-		       sizeof(ttl)) < 0 ||
-	    setsockopt(udp->fd, level, is_ipv4 ? IP_MULTICAST_LOOP : IPV6_MULTICAST_LOOP, &loop,
-		       sizeof(loop)) < 0)
+	if (set_number(udp, IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, (int)udp->ttl) < 0 ||
+	    set_number(udp, IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, udp->is_loop) < 0)
 		return destination_fail(destination, errno, "multicast: %s", strerror(errno));
 	if (!udp->interface)
 		return 0;
-	if (is_ipv4 ? setsockopt(udp->fd, level, IP_MULTICAST_IF, &request, sizeof(request)) < 0 :
-		      setsockopt(udp->fd, level, IPV6_MULTICAST_IF, &index, sizeof(index)) < 0)
+	if (udp->family == AF_INET ?
+		    setsockopt(udp->fd, IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof(request)) < 0 :
+		    setsockopt(udp->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof(index)) < 0)
 		return destination_fail(destination, errno, "multicast by %s: %s",
+					udp->interface_name, strerror(errno));
+	return 0;
+}
+
+static int set_unicast(struct destination *destination, const struct to_udp *udp)
+{
+	if (udp->has_ttl && set_number(udp, IP_TTL, IPV6_UNICAST_HOPS, (int)udp->ttl) < 0)
+		return destination_fail(destination, errno, "ttl=%d: %s", (int)udp->ttl,
+					strerror(errno));
+	if (udp->interface && setsockopt(udp->fd, SOL_SOCKET, SO_BINDTODEVICE, udp->interface_name,
+					 (socklen_t)strlen(udp->interface_name)) < 0)
+		return destination_fail(destination, errno, "cannot send by %s alone: %s",
 					udp->interface_name, strerror(errno));
 	return 0;
 }
@@ -221,71 +200,78 @@ static int bind_to(struct destination *destination, const struct to_udp *udp)
 	struct addrinfo *found;
 	int ret;
 
-	if (!udp->from_host[0])
+	if (!udp->from.host[0])
 		return 0;
-	ret = getaddrinfo(udp->from_host, udp->from_port, &hints, &found);
+	ret = getaddrinfo(udp->from.host, udp->from.port, &hints, &found);
 	if (ret != 0)
-		return destination_fail(destination, EINVAL, "from=%s: %s", udp->from_host,
+		return destination_fail(destination, EINVAL, "from=%s: %s", udp->from.host,
 					gai_strerror(ret));
 	ret = bind(udp->fd, found->ai_addr, found->ai_addrlen) < 0 ? errno : 0;
 	freeaddrinfo(found);
-	return ret ? destination_fail(destination, ret, "cannot send from %s: %s", udp->from_host,
+	return ret ? destination_fail(destination, ret, "cannot send from %s: %s", udp->from.host,
 				      strerror(ret)) :
 		     0;
 }
 
-static void set_buffer(struct destination *destination, const struct to_udp *udp)
-{
-	int wanted = (int)udp->buffer_bytes, granted = 0;
-	socklen_t len = sizeof(granted);
-	char asked[UNITS_TEXT_LEN], got[UNITS_TEXT_LEN];
-
-	if (setsockopt(udp->fd, SOL_SOCKET, SO_SNDBUFFORCE, &wanted, sizeof(wanted)) < 0)
-		setsockopt(udp->fd, SOL_SOCKET, SO_SNDBUF, &wanted, sizeof(wanted));
-	getsockopt(udp->fd, SOL_SOCKET, SO_SNDBUF, &granted, &len);
-	/* the kernel says twice what it means for data */
-	if ((uint64_t)granted / 2 < udp->buffer_bytes && udp->buffer_bytes != BUFFER_DEFAULT)
-		destination_note(destination,
-				 "the kernel gives a buffer of %s, not %s: net.core.wmem_max",
-				 units_format_size(got, (uint64_t)granted / 2),
-				 units_format_size(asked, udp->buffer_bytes));
-}
-
-/* What goes into a datagram without fragments: the kernel knows the way by now. */
-static void find_room(struct destination *destination, const struct to_udp *udp)
+/* Of the way that the socket's datagrams take, which the kernel knows once it is connected. Return: 0: it isn't known. */
+static size_t mtu_of(const struct to_udp *udp)
 {
 	bool is_ipv4 = udp->family == AF_INET;
 	int mtu = 0;
 	socklen_t len = sizeof(mtu);
-	size_t headers = (is_ipv4 ? IPV4_HEADERS : IPV6_HEADERS) + psn_prefix_bytes(destination->psn);
 
 	if (getsockopt(udp->fd, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6, is_ipv4 ? IP_MTU : IPV6_MTU,
-		       &mtu, &len) == 0 &&
-	    mtu > 0 && (size_t)mtu > headers)
-		destination->frame_bytes_max = (size_t)mtu - headers;
+		       &mtu, &len) < 0 ||
+	    mtu < 0)
+		return 0;
+	return (size_t)mtu;
+}
+
+static void find_room(struct destination *destination, struct to_udp *udp)
+{
+	size_t headers = udp->family == AF_INET ? IPV4_HEADERS : IPV6_HEADERS;
+	size_t prefix_bytes = psn_prefix_bytes(destination->psn), mtu = mtu_of(udp);
+
+	udp->datagram_max = SIZE_MAX;
+	if (mtu <= headers + prefix_bytes)
+		return;
+	udp->datagram_max = mtu - headers;
+	destination->frame_bytes_max = udp->datagram_max - prefix_bytes;
+}
+
+/* Of IPv6 the interface is a part of an address that is only valid there. */
+static void set_scope(const struct to_udp *udp, struct sockaddr_in6 *address)
+{
+	if (udp->interface && (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr) ||
+			       IN6_IS_ADDR_MULTICAST(&address->sin6_addr)))
+		address->sin6_scope_id = udp->interface;
 }
 
 static int connect_to(struct destination *destination, struct to_udp *udp, const struct addrinfo *found)
 {
+	struct sockaddr_storage to = { 0 };
 	int yes = 1, ret;
 
+	memcpy(&to, found->ai_addr, found->ai_addrlen);
 	udp->family = found->ai_family;
 	udp->fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (udp->fd < 0)
 		return destination_fail(destination, errno, "cannot open a socket: %s",
 					strerror(errno));
 	setsockopt(udp->fd, SOL_SOCKET, SO_BROADCAST, &yes, sizeof(yes));
+	set_number(udp, IP_TOS, IPV6_TCLASS, (int)udp->dscp << DSCP_SHIFT);
 	ret = bind_to(destination, udp);
-	if (ret == 0 && is_multicast(found->ai_addr))
-		ret = set_multicast(destination, udp);
+	if (ret == 0)
+		ret = endpoint_is_multicast(&to) ? set_multicast(destination, udp) :
+						   set_unicast(destination, udp);
 	if (ret < 0)
 		return ret;
-	if (udp->interface && found->ai_family == AF_INET6)
-		((struct sockaddr_in6 *)(void *)found->ai_addr)->sin6_scope_id = udp->interface;
-	if (connect(udp->fd, found->ai_addr, found->ai_addrlen) < 0)
-		return destination_fail(destination, errno, "cannot reach %s: %s", udp->host,
+	if (udp->family == AF_INET6)
+		set_scope(udp, (struct sockaddr_in6 *)&to);
+	if (connect(udp->fd, (const struct sockaddr *)&to, found->ai_addrlen) < 0)
+		return destination_fail(destination, errno, "cannot reach %s: %s", udp->to.host,
 					strerror(errno));
-	set_buffer(destination, udp);
+	framing_set_buffer(destination, udp->fd, udp->buffer_bytes);
 	find_room(destination, udp);
 	return 0;
 }
@@ -306,13 +292,13 @@ static int udp_open(struct destination *destination, const struct destination_co
 	ret = take_details(destination, udp);
 	if (ret < 0)
 		return ret;
-	ret = getaddrinfo(udp->host, udp->port, &hints, &found);
+	ret = getaddrinfo(udp->to.host, udp->to.port, &hints, &found);
 	if (ret != 0)
 		return destination_fail(destination, ret == EAI_SERVICE ? EINVAL : EHOSTUNREACH,
-					"%s, port %s: %s", udp->host, udp->port, gai_strerror(ret));
+					"%s, port %s: %s", udp->to.host, udp->to.port,
+					gai_strerror(ret));
 	ret = connect_to(destination, udp, found);
 	freeaddrinfo(found);
-	udp->is_gso = udp->gso != GSO_NO;
 	return ret;
 }
 
@@ -338,7 +324,8 @@ static unsigned count_alike(const struct to_udp *udp, const struct destination_u
 	size_t first = wire_bytes(&units[0]), sum = first;
 	unsigned alike = 1;
 
-	if (!udp->is_gso)
+	/* the kernel cuts messages into datagrams, but these not into fragments */
+	if (!udp->is_gso || first > udp->datagram_max)
 		return 1;
 	while (alike < count && alike < SEGMENTS_MAX && wire_bytes(&units[alike]) <= first &&
 	       sum + wire_bytes(&units[alike]) <= MESSAGE_BYTES_MAX) {
@@ -347,16 +334,6 @@ static unsigned count_alike(const struct to_udp *udp, const struct destination_u
 			break;
 	}
 	return alike;
-}
-
-static struct iovec *add_pieces(struct iovec *piece, const struct destination_unit *unit)
-{
-	if (unit->prefix_bytes)
-		*piece++ = (struct iovec){ .iov_base = (void *)(uintptr_t)unit->prefix,
-					   .iov_len = unit->prefix_bytes };
-	for (unsigned i = 0; i < unit->part_count; i++)
-		*piece++ = unit->parts[i];
-	return piece;
 }
 
 static void set_segments(struct to_udp *udp, unsigned index, size_t bytes)
@@ -386,7 +363,7 @@ static unsigned make_messages(struct to_udp *udp, const struct destination_unit 
 
 		*header = (struct msghdr){ .msg_iov = piece };
 		for (unsigned i = 0; i < alike; i++)
-			piece = add_pieces(piece, &units[at + i]);
+			piece += framing_unit_parts(&units[at + i], piece);
 		header->msg_iovlen = (size_t)(piece - header->msg_iov);
 		if (alike > 1)
 			set_segments(udp, message_count, wire_bytes(&units[at]));
@@ -396,12 +373,47 @@ static unsigned make_messages(struct to_udp *udp, const struct destination_unit 
 	return message_count;
 }
 
-/* Return: 0: to be tried again later; 1: at once; -errno: it is over. */
+static int fail_too_long(struct destination *destination, const struct to_udp *udp,
+			 const struct destination_unit *unit)
+{
+	size_t mtu = mtu_of(udp);
+
+	return destination_fail(
+		destination, EMSGSIZE,
+		"a datagram of %zu bytes can't be sent there, where the MTU is %zu bytes: a smaller frame=, or a larger MTU",
+		wire_bytes(unit), mtu);
+}
+
+/*
+ * A message of several datagrams was refused, for one of two reasons: it can't be cut on this way, or the way itself is
+ * bad, which the same datagrams will tell by themselves.
+ */
+static bool is_doubtful(struct to_udp *udp, int error)
+{
+	if (udp->counts[0] == 1 ||
+	    (error != EIO && error != EINVAL && error != EOPNOTSUPP && error != EMSGSIZE))
+		return false;
+	udp->gso_errno = error;
+	udp->is_gso = false;
+	return true;
+}
+
+/* How the datagrams went by themselves. */
+static void settle_doubt(struct destination *destination, struct to_udp *udp, bool was_sent)
+{
+	if (was_sent)
+		destination_note(
+			destination,
+			"several datagrams in one message, which the kernel cuts, are refused here (%s): each is sent by itself",
+			strerror(udp->gso_errno));
+	udp->is_gso = !was_sent;
+	udp->gso_errno = 0;
+}
+
+/* Nothing has gone out. Return: 0: to be tried again later; 1: at once; -errno: it is over. */
 static int judge(struct destination *destination, struct to_udp *udp,
 		 const struct destination_unit *unit, int error)
 {
-	bool was_gso = udp->counts[0] > 1;
-
 	switch (error) {
 	case EINTR:
 		return 1;
@@ -417,32 +429,36 @@ static int judge(struct destination *destination, struct to_udp *udp,
 	case EHOSTUNREACH:
 	case EHOSTDOWN:
 	case ENODEV:
+	case ENXIO:
 	case EADDRNOTAVAIL:
+	case EINVAL: /* our address is gone with its interface */
 		destination_count(&destination->stats.down_count, 1);
 		return 0;
-	case EIO: /* this way does not segment */
-	case EINVAL:
-	case EOPNOTSUPP:
-	case EMSGSIZE: /* a segment is longer than the MTU: the kernel would cut a datagram into fragments, but not these */
-		if (was_gso) {
-			udp->is_gso = false;
-			if (udp->gso == GSO_YES)
-				destination_note(
-					destination,
-					"gso=yes: the kernel refuses it here (%s): one datagram a message",
-					strerror(error));
-			return 1;
-		}
-		break;
-	default:
-		break;
-	}
-	if (error == EMSGSIZE)
+	case EMSGSIZE:
+		return fail_too_long(destination, udp, unit);
+	case EPERM:
+	case EACCES:
 		return destination_fail(
-			destination, EMSGSIZE,
-			"a datagram of %zu bytes is longer than can be sent there: a smaller frame=",
-			wire_bytes(unit));
-	return destination_fail(destination, error, "cannot send: %s", strerror(error));
+			destination, error,
+			"sending there is not allowed (%s): a firewall or a route of this machine forbids it",
+			strerror(error));
+	default:
+		return destination_fail(destination, error, "cannot send: %s", strerror(error));
+	}
+}
+
+/* Return: units that have gone out; -errno. */
+static ssize_t send_messages(struct to_udp *udp, const struct destination_unit *units, size_t count)
+{
+	unsigned message_count = make_messages(udp, units, count);
+	int sent = sendmmsg(udp->fd, udp->messages, message_count, 0);
+	ssize_t unit_count = 0;
+
+	if (sent < 0)
+		return -errno;
+	for (int i = 0; i < sent; i++)
+		unit_count += udp->counts[i];
+	return unit_count;
 }
 
 /* A refusal that was told of an earlier datagram must not be waited for more often than there are datagrams. */
@@ -451,27 +467,27 @@ static ssize_t udp_send(struct destination *destination, const struct destinatio
 {
 	struct to_udp *udp = destination->state;
 
-	for (unsigned turn = 0;; turn++) {
-		unsigned message_count = make_messages(udp, units, count);
-		int sent = sendmmsg(udp->fd, udp->messages, message_count, 0), ret;
-		ssize_t unit_count = 0;
+	for (unsigned turn = 0; turn <= DESTINATION_BATCH; turn++) {
+		ssize_t sent = send_messages(udp, units, count);
+		int ret;
 
-		for (int i = 0; i < sent; i++)
-			unit_count += udp->counts[i];
-		if (unit_count > 0)
-			return unit_count;
-		ret = judge(destination, udp, units, errno);
+		if (sent < 0 && is_doubtful(udp, (int)-sent))
+			continue;
+		if (udp->gso_errno && sent != -EINTR && sent != -ECONNREFUSED)
+			settle_doubt(destination, udp, sent > 0);
+		if (sent > 0)
+			return sent;
+		ret = judge(destination, udp, units, (int)-sent);
 		if (ret <= 0)
 			return ret;
-		if (turn == DESTINATION_BATCH)
-			return 0;
 	}
+	return 0;
 }
 
 const struct destination_ops destination_udp = {
 	.prefix = "udp:",
 	.summary = "udp:HOST:PORT[,psn=le64,frame=SIZE,from=ADDR,iface=..]  a datagram for each frame; multicast, too",
-	.keys = "psn frame from iface ttl loop buffer gso",
+	.keys = "psn frame from iface ttl dscp loop buffer gso",
 	.takes_path = true,
 	.open = udp_open,
 	.send = udp_send,

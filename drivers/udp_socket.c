@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drivers/endpoint.h"
 #include "drivers/units.h"
 
 #define PORT_LAST 65535
@@ -67,15 +68,6 @@ static int read_ports(struct source *source, char *text, struct udp_address *add
 	return 0;
 }
 
-static bool is_multicast(const struct sockaddr_storage *address)
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-
-	return address->ss_family == AF_INET ? IN_MULTICAST(ntohl(v4->sin_addr.s_addr)) :
-					       IN6_IS_ADDR_MULTICAST(&v6->sin6_addr);
-}
-
 static int read_host(struct source *source, const char *host, int family, struct udp_address *address)
 {
 	struct addrinfo hints = {
@@ -92,7 +84,7 @@ static int read_host(struct source *source, const char *host, int family, struct
 			host);
 	memcpy(&address->address, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
-	address->is_multicast = is_multicast(&address->address);
+	address->is_multicast = endpoint_is_multicast(&address->address);
 	return 0;
 }
 
