@@ -190,8 +190,10 @@ static int start_interference(struct run *run)
 {
 	for (unsigned i = 0; i < run->config->disk_count && run->config->has_interference; i++) {
 		const struct target *target = run->config->disks[i].target;
-		int ret = interfere_start(&run->interferes[i], target, 0);
+		int ret = interfere_start(&run->interferes[i], target, 0, run->config->control);
 
+		if (ret == -ECANCELED)
+			return say(run->out, ret, "interrupted");
 		if (ret < 0)
 			return say(run->out, ret, "%s: no random I/O can be made there: %s",
 				   target->path, strerror(-ret));
