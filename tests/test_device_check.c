@@ -59,6 +59,14 @@ static void expect(int ret, int expected, const char *words)
 
 /* ---- on a machine that isn't there ---- */
 
+/* A descriptor counts as 0, and is closed again. */
+static void expect_open(int fd, int expected, const char *words)
+{
+	if (fd >= 0)
+		close(fd);
+	expect(fd < 0 ? fd : 0, expected, words);
+}
+
 static void expect_use(const char *disk, bool force, int expected, const char *words)
 {
 	char path[64], directory[SYSFS_PATH_LEN];
@@ -209,11 +217,13 @@ static void an_empty_disk_may_be_destroyed_under_its_own_name_only(void **state)
 	(void)state;
 	make_image();
 	attach_or_skip(0);
-	expect(device_check_read(device, error), 0, "");
-	expect(device_check_destroy(device, image, false, error), 0, "");
-	expect(device_check_destroy(device, "another", true, error), -EINVAL, image);
-	expect(device_check_destroy(device, "", true, error), -EINVAL, "not the disk that was meant");
-	expect(device_check_destroy(device, NULL, true, error), -EINVAL, "--device-serial says ''");
+	expect_open(device_open_to_read(device, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, false, error), 0, "");
+	expect_open(device_open_to_destroy(device, "another", true, error), -EINVAL, image);
+	expect_open(device_open_to_destroy(device, "", true, error), -EINVAL,
+		    "not the disk that was meant");
+	expect_open(device_open_to_destroy(device, NULL, true, error), -EINVAL,
+		    "--device-serial says ''");
 }
 
 static void a_file_system_is_overwritten_by_force_only(void **state)
@@ -222,8 +232,8 @@ static void a_file_system_is_overwritten_by_force_only(void **state)
 	make_image();
 	make_file_system();
 	attach_or_skip(0);
-	expect(device_check_destroy(device, image, false, error), -EEXIST, "signature of ext4");
-	expect(device_check_destroy(device, image, true, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, false, error), -EEXIST, "signature of ext4");
+	expect_open(device_open_to_destroy(device, image, true, error), 0, "");
 }
 
 /* A table of partitions is seen even where the kernel does not read it. */
@@ -240,8 +250,8 @@ static void a_partition_table_is_overwritten_by_force_only(void **state)
 	assert_int_equal(pwrite(fd, "\x55\xaa", 2, 510), 2);
 	close(fd);
 	attach_or_skip(0);
-	expect(device_check_destroy(device, image, false, error), -EEXIST, "signature of dos");
-	expect(device_check_destroy(device, image, true, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, false, error), -EEXIST, "signature of dos");
+	expect_open(device_open_to_destroy(device, image, true, error), 0, "");
 }
 
 /* Said to the kernel directly, which may not know any kind of table. */
@@ -261,10 +271,11 @@ static void a_disk_with_partitions_is_overwritten_by_force_only(void **state)
 		print_message("loop devices have no partitions here\n");
 		skip();
 	}
-	expect(device_check_destroy(device, image, false, error), -EEXIST, "has a partition");
-	expect(device_check_destroy(device, image, true, error), 0, "");
-	expect(device_check_destroy(partition, image, true, error), -ENOTBLK, "is a partition of loop");
-	expect(device_check_read(partition, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, false, error), -EEXIST, "has a partition");
+	expect_open(device_open_to_destroy(device, image, true, error), 0, "");
+	expect_open(device_open_to_destroy(partition, image, true, error), -ENOTBLK,
+		    "is a partition of loop");
+	expect_open(device_open_to_read(partition, error), 0, "");
 }
 
 static void a_disk_that_somebody_holds_is_never_overwritten(void **state)
@@ -276,10 +287,10 @@ static void a_disk_that_somebody_holds_is_never_overwritten(void **state)
 	attach_or_skip(0);
 	holder = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
 	assert_true(holder >= 0);
-	expect(device_check_destroy(device, image, true, error), -EBUSY, "is in use");
-	expect(device_check_read(device, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, true, error), -EBUSY, "is in use");
+	expect_open(device_open_to_read(device, error), 0, "");
 	close(holder);
-	expect(device_check_destroy(device, image, true, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, true, error), 0, "");
 }
 
 static void a_read_only_disk_is_never_overwritten(void **state)
@@ -287,7 +298,7 @@ static void a_read_only_disk_is_never_overwritten(void **state)
 	(void)state;
 	make_image();
 	attach_or_skip(LO_FLAGS_READ_ONLY);
-	expect(device_check_destroy(device, image, true, error), -EROFS, "read-only");
+	expect_open(device_open_to_destroy(device, image, true, error), -EROFS, "read-only");
 }
 
 static void the_disk_of_this_system_is_never_overwritten(void **state)
@@ -310,19 +321,20 @@ static void the_disk_of_this_system_is_never_overwritten(void **state)
 		print_message("making a device node needs root, and the disk a serial number\n");
 		skip();
 	}
-	expect(device_check_destroy(path, serial, true, error), -EBUSY, "the running system");
-	expect(device_check_destroy(path, "x", true, error), -EINVAL, serial);
+	expect_open(device_open_to_destroy(path, serial, true, error), -EBUSY, "the running system");
+	expect_open(device_open_to_destroy(path, "x", true, error), -EINVAL, serial);
 }
 
 static void what_is_no_block_device_is_refused(void **state)
 {
 	(void)state;
 	make_image();
-	expect(device_check_destroy(image, image, true, error), -ENOTBLK, "not a block device");
-	expect(device_check_read(image, error), -ENOTBLK, "not a block device");
-	expect(device_check_read("/dev/null", error), -ENOTBLK, "not a block device");
-	expect(device_check_read("/dev/nonexistent", error), -ENOENT, "can't be opened");
-	expect(device_check_destroy("/dev/nonexistent", "x", true, error), -ENOENT, "can't be opened");
+	expect_open(device_open_to_destroy(image, image, true, error), -ENOTBLK, "not a block device");
+	expect_open(device_open_to_read(image, error), -ENOTBLK, "not a block device");
+	expect_open(device_open_to_read("/dev/null", error), -ENOTBLK, "not a block device");
+	expect_open(device_open_to_read("/dev/nonexistent", error), -ENOENT, "can't be opened");
+	expect_open(device_open_to_destroy("/dev/nonexistent", "x", true, error), -ENOENT,
+		    "can't be opened");
 }
 
 static void a_mounted_disk_is_never_overwritten(void **state)
@@ -341,10 +353,10 @@ static void a_mounted_disk_is_never_overwritten(void **state)
 		print_message("mounting needs root\n");
 		skip();
 	}
-	expect(device_check_destroy(device, image, true, error), -EBUSY, point);
-	expect(device_check_read(device, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, true, error), -EBUSY, point);
+	expect_open(device_open_to_read(device, error), 0, "");
 	assert_int_equal(umount(point), 0);
-	expect(device_check_destroy(device, image, true, error), 0, "");
+	expect_open(device_open_to_destroy(device, image, true, error), 0, "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -188,6 +188,17 @@ static void a_full_disk_is_refused_with_its_numbers(void **state)
 	assert_non_null(strstr(plan.error, "16 MiB"));
 }
 
+static void what_is_compared_with_the_paced_run_needs_it(void **state)
+{
+	(void)state;
+	asked.has_interference = true;
+	wanted.only = 1U << PHASE_INTERFERE;
+	make();
+	assert_non_null(step_of(PHASE_PACED));
+	assert_non_null(step_of(PHASE_INTERFERE));
+	assert_int_equal(plan_paced_ns(&plan), step_of(PHASE_PACED)->duration_ns);
+}
+
 static void a_limit_of_files_is_told_from_a_full_disk(void **state)
 {
 	(void)state;
@@ -301,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup(a_full_disk_is_refused_with_its_numbers, setup),
 		cmocka_unit_test_setup(rates_are_tried_downwards_upwards_and_between, setup),
 		cmocka_unit_test_setup(a_limit_of_files_is_told_from_a_full_disk, setup),
+		cmocka_unit_test_setup(what_is_compared_with_the_paced_run_needs_it, setup),
 		cmocka_unit_test_setup(the_smallest_disk_limits_what_all_take_together, setup),
 		cmocka_unit_test_setup(a_whole_disk_is_written_without_a_limit_of_time, setup),
 		cmocka_unit_test_setup(the_source_runs_no_longer_than_the_run_it_is_compared_with, setup),

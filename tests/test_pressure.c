@@ -120,6 +120,19 @@ static void what_the_kernel_does_not_tell_is_not_known(void **state)
 	assert_near(result.io_full_share, 0);
 }
 
+static void numbers_that_no_disk_has_are_not_reckoned_with(void **state)
+{
+	(void)state;
+	write_file("proc/diskstats",
+		   "   8       0 sda 1 0 9223372036854775807 1 1 0 9223372036854775807 2 0 3 4 0 0 0 0\n");
+	pressure_begin(&begun, &sysfs, makedev(8, 0));
+	assert_int_equal(begun.sectors, -1);
+	write_file("proc/diskstats",
+		   "   8       0 sda 1 0 9223372036854775807 1 1 0 0 2 0 3 4 0 0 0 0\n");
+	pressure_end(&begun, &sysfs, 0, &result);
+	assert_near(result.foreign_share, -1);
+}
+
 static void this_machine_tells_a_share_or_nothing(void **state)
 {
 	struct sysfs real;
@@ -143,6 +156,7 @@ int main(void)
 		TEST(a_disk_that_was_idle_had_no_foreign_share),
 		TEST(waiting_is_a_share_of_the_time),
 		TEST(what_the_kernel_does_not_tell_is_not_known),
+		TEST(numbers_that_no_disk_has_are_not_reckoned_with),
 		TEST(this_machine_tells_a_share_or_nothing),
 	};
 

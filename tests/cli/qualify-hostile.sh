@@ -18,13 +18,15 @@ mkfifo "$RIG/pipe"
 timeout 60 "$BIN/vsib-qualify" --live=none --json "$RIG/pipe" "${tiny[@]}" --phase paced "$RIG/a" 2>"$RIG/pipe.words" &
 pipe_pid=$!
 
-# ---- io_uring refused
-shim=$RIG/no_uring.so
-${CC:-gcc} -D_GNU_SOURCE -shared -fPIC -o "$shim" "${0%/*}/../shim/no_uring.c" || rig_fail "the shim does not compile"
-LD_PRELOAD=$shim qualify '0 1' "${tiny[@]}" --phase paced "$RIG/a"
-is runs.paced.engine pwrite
-LD_PRELOAD=$shim qualify 3 "${tiny[@]}" --phase paced --engine io_uring "$RIG/a"
-said 'io_uring'
+# ---- io_uring refused; a sanitizer wants to be loaded first
+if [ -z "${SAN-}" ]; then
+	shim=$RIG/no_uring.so
+	${CC:-gcc} -D_GNU_SOURCE -shared -fPIC -o "$shim" "${0%/*}/../shim/no_uring.c" || rig_fail "the shim does not compile"
+	LD_PRELOAD=$shim qualify '0 1' "${tiny[@]}" --phase paced "$RIG/a"
+	is runs.paced.engine pwrite
+	LD_PRELOAD=$shim qualify 3 "${tiny[@]}" --phase paced --engine io_uring "$RIG/a"
+	said 'io_uring'
+fi
 
 # ---- files may not be as long as the stream
 (ulimit -f 17000 && qualify '0 1' "${tiny[@]}" --phase paced --phase read-back --time 5s -H 5s "$RIG/a") || exit 1

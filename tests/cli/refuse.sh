@@ -194,17 +194,21 @@ if [ -n "$group" ] && mkdir "$group/vsib-test.$$" 2>/dev/null; then
 	group=$group/vsib-test.$$
 	rig_at_exit+=("rmdir '$group'")
 	in_group() {
-		bash -c 'echo $BASHPID >"$0/cgroup.procs" && exec "$@"' "$group" "$BIN/vsib-record" "$@"
+		bash -c 'echo $BASHPID >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
 	}
 	echo $((300 << 20)) >"$group/memory.limit_in_bytes"
 	status=0
-	in_group "${good[@]}" -o "$RIG/a" --ring 1Gi --huge-pages no --live none >"$output" 2>"$words" || status=$?
+	in_group "$BIN/vsib-record" "${good[@]}" -o "$RIG/a" --ring 1Gi --huge-pages no --live none >"$output" 2>"$words" || status=$?
 	ended 78 $status "vsib-record in a memory cgroup of 300 MiB, --ring 1Gi"
 	said "a ring of 1024 MiB doesn't fit: the memory cgroup's limit leaves [12][0-9]{2} MiB"
 	empty "$RIG/a"
 	status=0
-	in_group "${good[@]}" -o null: --ring 100Mi --huge-pages no --live none >"$output" 2>"$words" || status=$?
+	in_group "$BIN/vsib-record" "${good[@]}" -o null: --ring 100Mi --huge-pages no --live none >"$output" 2>"$words" || status=$?
 	ended 0 $status "vsib-record in a memory cgroup of 300 MiB, --ring 100Mi"
+	status=0
+	in_group "$BIN/vsib-qualify" -r 64 --ring 1Gi "$same" "$RIG/a" >"$output" 2>"$words" || status=$?
+	ended 78 $status "vsib-qualify in a memory cgroup of 300 MiB, --ring 1Gi"
+	said "a ring of 1024 MiB doesn't fit: the memory cgroup's limit leaves [12][0-9]{2} MiB"
 fi
 
 # ---- the report

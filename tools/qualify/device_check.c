@@ -56,14 +56,9 @@ static int open_device(const char *path, int flags, char *error)
 	return fd < 0 ? refuse_open(path, errno, error) : fd;
 }
 
-int device_check_read(const char *path, char *error)
+int device_open_to_read(const char *path, char *error)
 {
-	int fd = open_device(path, O_RDONLY, error);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
+	return open_device(path, O_RDONLY, error);
 }
 
 /* ---- who uses it ---- */
@@ -263,8 +258,8 @@ static int check_signature(const char *path, int fd, char *error)
 	return ret;
 }
 
-/* Held for ourselves alone, it can't come into use meanwhile. */
-static int check_alone(const char *path, dev_t device, bool force, char *error)
+/* Held for ourselves alone, it can't come into use meanwhile. Return: the descriptor; -errno. */
+static int hold_alone(const char *path, dev_t device, bool force, char *error)
 {
 	int fd = open_device(path, O_RDWR | O_EXCL, error), ret = 0;
 	struct stat st;
@@ -275,11 +270,13 @@ static int check_alone(const char *path, dev_t device, bool force, char *error)
 		ret = refuse(error, EBUSY, "%s has become another device meanwhile", path);
 	else if (!force)
 		ret = check_signature(path, fd, error);
+	if (ret == 0)
+		return fd;
 	close(fd);
 	return ret;
 }
 
-int device_check_destroy(const char *path, const char *serial, bool force, char *error)
+int device_open_to_destroy(const char *path, const char *serial, bool force, char *error)
 {
 	char directory[SYSFS_PATH_LEN];
 	struct sysfs sysfs;
@@ -297,7 +294,5 @@ int device_check_destroy(const char *path, const char *serial, bool force, char 
 	ret = check_identity(&sysfs, path, directory, serial, error);
 	if (ret == 0)
 		ret = device_check_use(&sysfs, directory, force, error);
-	if (ret == 0)
-		ret = check_alone(path, st.st_rdev, force, error);
-	return ret;
+	return ret < 0 ? ret : hold_alone(path, st.st_rdev, force, error);
 }

@@ -19,6 +19,9 @@
 #define PAGES_MAX 16 /* of an operation: 64 KiB */
 #define FILL_BYTES (UINT64_C(1) << 20)
 #define STOP_NS UNITS_NS_PER_S
+#define FILLING 1
+#define LOOK_NS (UNITS_NS_PER_S / 50)
+#define GIVE_UP_NS (30 * UNITS_NS_PER_S)
 
 struct interfere {
 	int fd;
@@ -29,6 +32,8 @@ struct interfere {
 	struct bell bell;
 	_Atomic uint64_t due_count;     /* whoever tells */
 	_Atomic bool is_over;           /* the same */
+	uint64_t most_bytes;            /* of the file */
+	_Atomic int filled;             /* the thread's: FILLING; 0; -errno */
 	struct interfere_counts counts; /* the thread's until it has been joined */
 };
 
@@ -58,12 +63,33 @@ static void do_one(struct interfere *x, bool is_write)
 	*(is_write ? &x->counts.write_bytes : &x->counts.read_bytes) += (uint64_t)n;
 }
 
+/* Written, not only allocated: what was never written is read without the disk. */
+static int fill_file(struct interfere *x)
+{
+	int64_t until_ns = units_monotonic_ns() + INTERFERE_FILL_NS;
+
+	/* relaxed: nothing travels with it */
+	while (x->file_bytes + FILL_BYTES <= x->most_bytes && units_monotonic_ns() < until_ns &&
+	       !atomic_load_explicit(&x->is_over, memory_order_relaxed)) {
+		ssize_t n;
+
+		sim_fill(x->data, FILL_BYTES, x->file_bytes, 0);
+		n = pwrite(x->fd, x->data, FILL_BYTES, (off_t)x->file_bytes);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		x->file_bytes += n > 0 ? (uint64_t)n / PAGE_BYTES * PAGE_BYTES : 0;
+	}
+	return x->file_bytes < FILL_BYTES ? -ENOSPC : 0;
+}
+
 static void *interfere_main(void *arg)
 {
 	struct interfere *x = arg;
 	uint64_t done = 0;
 
 	pthread_setname_np(pthread_self(), "interfere");
+	/* release: whoever started us sees a file that is whole, see await_filled() */
+	atomic_store_explicit(&x->filled, fill_file(x), memory_order_release);
 	while (!atomic_load_explicit(&x->is_over, memory_order_acquire)) {
 		uint32_t ticket = bell_listen(&x->bell);
 
@@ -74,23 +100,6 @@ static void *interfere_main(void *arg)
 			bell_sleep(&x->bell, ticket, units_monotonic_ns() + UNITS_NS_PER_S / 10);
 	}
 	return NULL;
-}
-
-/* Written, not only allocated: what was never written is read without the disk. */
-static int fill_file(struct interfere *x, uint64_t most_bytes)
-{
-	int64_t until_ns = units_monotonic_ns() + INTERFERE_FILL_NS;
-
-	while (x->file_bytes + FILL_BYTES <= most_bytes && units_monotonic_ns() < until_ns) {
-		ssize_t n;
-
-		sim_fill(x->data, FILL_BYTES, x->file_bytes, 0);
-		n = pwrite(x->fd, x->data, FILL_BYTES, (off_t)x->file_bytes);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		x->file_bytes += n > 0 ? (uint64_t)n / PAGE_BYTES * PAGE_BYTES : 0;
-	}
-	return x->file_bytes < FILL_BYTES ? -ENOSPC : 0;
 }
 
 static void free_all(struct interfere *x)
@@ -108,8 +117,29 @@ static int open_file(const struct target *target)
 	return fd == -EINVAL ? scratch_open(target->dir_fd, O_DSYNC) : fd;
 }
 
-int interfere_start(struct interfere **out, const struct target *target, uint64_t most_bytes)
+/* The disk may never answer. Return: 0; -ECANCELED; -ETIMEDOUT; -errno of filling the file. */
+static int await_filled(const struct interfere *x, const struct trial_control *control)
 {
+	int64_t until_ns = units_monotonic_ns() + GIVE_UP_NS;
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	int filled;
+
+	/* acquire: pairs with interfere_main() */
+	while ((filled = atomic_load_explicit(&x->filled, memory_order_acquire)) == FILLING) {
+		/* relaxed: nothing travels with it */
+		if (control && atomic_load_explicit(&control->is_cancelled, memory_order_relaxed))
+			return -ECANCELED;
+		if (units_monotonic_ns() > until_ns)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+	return filled;
+}
+
+int interfere_start(struct interfere **out, const struct target *target, uint64_t most_bytes,
+		    const struct trial_control *control)
+{
+	uint64_t file_most = scratch_file_most(target);
 	struct interfere *x;
 	int ret;
 
@@ -121,21 +151,23 @@ int interfere_start(struct interfere **out, const struct target *target, uint64_
 		return -ENOMEM;
 	bell_init(&x->bell);
 	x->chance = (uint64_t)units_realtime_ns() | 1;
-	x->data = aligned_alloc(PAGE_BYTES, FILL_BYTES);
-	x->fd = x->data ? open_file(target) : -ENOMEM;
+	atomic_init(&x->filled, FILLING);
 	if (most_bytes == 0)
 		most_bytes = INTERFERE_FILE_BYTES;
-	if (scratch_file_most(target) < most_bytes)
-		most_bytes = scratch_file_most(target);
-	ret = x->fd < 0 ? x->fd : fill_file(x, scratch_room_bytes(target, most_bytes));
-	if (ret == 0)
-		ret = -pthread_create(&x->thread, NULL, interfere_main, x);
+	x->most_bytes = scratch_room_bytes(target, most_bytes < file_most ? most_bytes : file_most);
+	x->data = aligned_alloc(PAGE_BYTES, FILL_BYTES);
+	x->fd = x->data ? open_file(target) : -ENOMEM;
+	ret = x->fd < 0 ? x->fd : -pthread_create(&x->thread, NULL, interfere_main, x);
 	if (ret < 0) {
 		free_all(x);
 		return ret;
 	}
-	*out = x;
-	return 0;
+	ret = await_filled(x, control);
+	if (ret < 0)
+		interfere_stop(x, NULL);
+	else
+		*out = x;
+	return ret;
 }
 
 void interfere_tell(struct interfere *interfere, uint64_t stream_bytes)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "recorder/target.h"
+#include "tools/qualify/trial_control.h"
 
 #define INTERFERE_EVERY_BYTES (UINT64_C(19) * 65536)
 #define INTERFERE_FILE_BYTES \
@@ -39,9 +40,11 @@ struct interfere_counts {
  * interfere_start() - makes the file and fills it, then waits for interfere_tell()
  * @target: a directory
  * @most_bytes: of the file; 0 = INTERFERE_FILE_BYTES
- * Return: 0; -EINVAL: no directory; -ENOSPC; -errno.
+ * @control: NULL = nobody cancels it
+ * Return: 0; -EINVAL: no directory; -ENOSPC; -ECANCELED; -ETIMEDOUT: the disk does not answer; -errno.
  */
-int interfere_start(struct interfere **out, const struct target *target, uint64_t most_bytes);
+int interfere_start(struct interfere **out, const struct target *target, uint64_t most_bytes,
+		    const struct trial_control *control);
 
 /** interfere_tell() - so many bytes of the stream have gone to this disk by now */
 void interfere_tell(struct interfere *interfere, uint64_t stream_bytes);

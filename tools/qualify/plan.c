@@ -53,6 +53,8 @@ static unsigned with_needed(unsigned only, const struct trial_asked *asked)
 	if ((only & (BIT(PHASE_READ_BACK) | BIT(PHASE_REPLAY))) &&
 	    !(asked->length == TRIAL_WHOLE_DISK && (only & BIT(PHASE_FULL))))
 		only |= BIT(PHASE_PACED);
+	if (only & (BIT(PHASE_SOURCE) | BIT(PHASE_INTERFERE))) /* they are compared with it */
+		only |= BIT(PHASE_PACED);
 	if ((only & BIT(PHASE_PACED)) && asked->is_rate_auto)
 		only |= BIT(PHASE_FULL);
 	return only | BIT(PHASE_IDENTIFY) | BIT(PHASE_ENVIRONMENT) | BIT(PHASE_REPLAY) |

@@ -33,7 +33,8 @@ static int64_t read_sectors(const struct sysfs *sysfs, dev_t disk)
 
 		if (sscanf(line, "%u %u %*s %*u %*u %" SCNd64 " %*u %*u %*u %" SCNd64,
 			   &major_number, &minor_number, &read, &written) == 4 &&
-		    makedev(major_number, minor_number) == disk)
+		    makedev(major_number, minor_number) == disk && read >= 0 && written >= 0 &&
+		    written <= INT64_MAX - read)
 			sectors = read + written;
 	}
 	if (f)
@@ -80,10 +81,11 @@ static double share_of_time(int64_t before_us, int64_t after_us, int64_t ns)
 
 static double share_of_others(int64_t before, int64_t after, uint64_t own_bytes)
 {
-	double all = (double)(after - before) * SECTOR_BYTES;
+	double all;
 
 	if (before < 0 || after < before)
 		return -1;
+	all = (double)(after - before) * SECTOR_BYTES;
 	return all > (double)own_bytes ? (all - (double)own_bytes) / all : 0;
 }
 

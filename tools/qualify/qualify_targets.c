@@ -63,19 +63,14 @@ static bool is_device(const struct trial_disk *disk)
 static int open_device(struct trial_disk *disk, const char *path,
 		       const struct qualify_options *options, char *error)
 {
-	int flags = options->is_destruction ? O_RDWR | O_EXCL : O_RDONLY, fd, ret;
+	int fd = device_open_to_read(path, error), ret;
 
-	ret = device_check_read(path, error);
-	if (ret == 0 && options->is_destruction)
-		ret = device_check_destroy(path, options->serial, options->use_force, error);
-	if (ret < 0)
-		return status_for_device(ret);
-	fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0) {
-		ret = -errno;
-		snprintf(error, TARGET_ERROR_LEN, "%.400s can't be opened: %s", path, strerror(-ret));
-		return status_for_device(ret);
+	if (fd >= 0 && options->is_destruction) {
+		close(fd);
+		fd = device_open_to_destroy(path, options->serial, options->use_force, error);
 	}
+	if (fd < 0)
+		return status_for_device(fd);
 	ret = target_adopt_device(&disk->target, path, fd, error);
 	return ret < 0 ? status_for_device(ret) : 0;
 }

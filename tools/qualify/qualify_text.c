@@ -273,22 +273,33 @@ static void text_disk(FILE *out, const struct figures *of, unsigned number)
 
 /* ---- will it work ---- */
 
+/* The share of the time that the disks have to work. @text: CHART_VALUE_LEN. Return: @text. */
+static char *busy_text(char *text, double rho)
+{
+	if (rho > 1)
+		snprintf(text, CHART_VALUE_LEN, "> 100 %%");
+	else
+		snprintf(text, CHART_VALUE_LEN, "%.0f %%", rho * 100);
+	return text;
+}
+
 static void text_rates(FILE *out, const struct figures *of)
 {
 	const struct judgement *judgement = of->judgement;
-	char ring[CHART_VALUE_LEN], horizon[CHART_VALUE_LEN];
+	char ring[CHART_VALUE_LEN], horizon[CHART_VALUE_LEN], busy[CHART_VALUE_LEN];
 
 	if (judgement->row_count == 0)
 		return;
 	fprintf(out, "Will it work, with a ring of %s? Wanted: %s\n",
 		chart_axis_known(ring, CHART_BYTES, (double)of->trial->asked.ring_bytes),
 		chart_axis_known(horizon, CHART_SECONDS, (double)of->trial->asked.horizon_ns / 1e9));
-	fprintf(out, "  %8s  %-12s  %14s  %13s\n", "Mbit/s", "verdict", "ring needed", "good for");
+	fprintf(out, "  %8s  %-12s  %6s  %14s  %13s\n", "Mbit/s", "verdict", "busy", "ring needed",
+		"good for");
 	for (unsigned i = 0; i < judgement->row_count; i++) {
 		const struct judgement_row *row = &judgement->rows[i];
 
-		fprintf(out, "  %8.0f  %-12s  %14s  %13s  %s%s\n", (double)row->rate_bps / 1e6,
-			verdict_name(row->result),
+		fprintf(out, "  %8.0f  %-12s  %6s  %14s  %13s  %s%s\n", (double)row->rate_bps / 1e6,
+			verdict_name(row->result), busy_text(busy, row->rho),
 			isfinite(row->ring_bytes) ?
 				chart_axis_known(ring, CHART_BYTES, row->ring_bytes) :
 				"none is enough",

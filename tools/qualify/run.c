@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "drivers/units.h"
 #include "recorder/outbox.h"
 #include "recorder/session.h"
+#include "tools/qualify/processor_time.h"
 #include "tools/qualify/run_files.h"
 #include "tools/qualify/run_sample.h"
 
@@ -64,15 +64,6 @@ static int say(struct trial_run *out, int error, const char *format, ...)
 		vsnprintf(out->error, sizeof(out->error), format, ap);
 	va_end(ap);
 	return error;
-}
-
-static double cpu_seconds(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 static bool is_cancelled(const struct run *run)
@@ -199,8 +190,10 @@ static int start_interference(struct run *run)
 {
 	for (unsigned i = 0; i < run->config->disk_count && run->config->has_interference; i++) {
 		const struct target *target = run->config->disks[i].target;
-		int ret = interfere_start(&run->interferes[i], target, 0);
+		int ret = interfere_start(&run->interferes[i], target, 0, run->config->control);
 
+		if (ret == -ECANCELED)
+			return say(run->out, ret, "interrupted");
 		if (ret < 0)
 			return say(run->out, ret, "%s: no random I/O can be made there: %s",
 				   target->path, strerror(-ret));
@@ -225,7 +218,7 @@ static int set_up(struct run *run)
 		ret = make_traces(run);
 	if (ret == 0)
 		ret = session_arm(run->session, &refusal);
-	run->cpu_s = cpu_seconds();
+	run->cpu_s = processor_time_s();
 	if (ret == 0)
 		ret = session_start(run->session, &refusal);
 	return ret < 0 ? say(run->out, ret, "%s", refusal.text) : 0;
@@ -498,7 +491,7 @@ static void take_results(struct run *run, bool is_held)
 	struct session *session = run->session;
 
 	out->was_run = true;
-	out->cpu_s = cpu_seconds() - run->cpu_s;
+	out->cpu_s = processor_time_s() - run->cpu_s;
 	take_shape(run);
 	take_times(out, session);
 	take_totals(out, session);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "drivers/units.h"
 #include "ringbuf/memory.h"
 #include "tools/qualify/errands.h"
+#include "tools/qualify/processor_time.h"
 #include "tools/qualify/scratch.h"
 
 #define PAGE ((size_t)LAYOUT_ALIGN)
@@ -444,20 +444,11 @@ static int write_all_of(struct scratch_writer *w, struct writing *writing)
 	}
 }
 
-static double cpu_s(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 int scratch_writer_write(struct scratch_writer *w, const struct scratch_span *span,
 			 struct scratch_tally *tally)
 {
 	struct writing writing = { .span = span, .tally = tally, .offset = span->offset };
-	double cpu_before_s = cpu_s();
+	double cpu_before_s = processor_time_s();
 	int64_t from_ns;
 	int ret;
 
@@ -468,7 +459,7 @@ int scratch_writer_write(struct scratch_writer *w, const struct scratch_span *sp
 	writing.deadline_ns = from_ns + span->time_ns;
 	ret = write_all_of(w, &writing);
 	tally->elapsed_ns += units_monotonic_ns() - from_ns;
-	tally->cpu_s += cpu_s() - cpu_before_s;
+	tally->cpu_s += processor_time_s() - cpu_before_s;
 	if (ret == 0 && teller_is_cancelled(w->config.teller))
 		ret = -ECANCELED;
 	return ret;
