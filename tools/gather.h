@@ -13,7 +13,7 @@
 #ifndef VSIB_TOOLS_GATHER_H
 #define VSIB_TOOLS_GATHER_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,7 +48,7 @@ struct gather_config {
 	int fd; /* where to; written from its current position on */
 	enum gather_fill fill;
 	bool is_strict;                    /* bytes with a bad checksum are left out like a gap */
-	const volatile sig_atomic_t *stop; /* not 0: end soon; NULL is fine */
+	const atomic_int *stop; /* not 0: end soon; NULL is fine */
 	void (*say)(void *context, const struct gather_event *event);
 	void *context;
 };

@@ -28,6 +28,7 @@
 #include "tools/owner.h"
 #include "tools/recording.h"
 #include "tools/recover.h"
+#include "tools/stop_signal.h"
 
 struct program {
 	struct check_options options;
@@ -42,24 +43,6 @@ struct program {
 	bool is_running;
 	bool is_shown; /* a progress line, on a terminal */
 };
-
-static atomic_int stop_signal;
-
-static void on_signal(int number)
-{
-	atomic_store_explicit(&stop_signal, number, memory_order_relaxed);
-}
-
-/* The second signal of a kind ends the program at once. SIGIO: see busy.h */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGIO, SIG_IGN);
-}
 
 /*
  * ---- which recording
@@ -174,7 +157,7 @@ static int recover(struct program *program)
 	struct recover_config config = {
 		.is_dry = program->options.is_dry,
 		.is_missing_lost = program->options.is_missing_lost,
-		.stop = &stop_signal,
+		.stop = stop_signal(),
 		.say = on_step,
 		.context = program,
 	};
@@ -551,7 +534,7 @@ static void tell_failure(struct program *program, int ret)
 
 static int verify(struct program *program)
 {
-	struct check_config config = { .stop = &stop_signal, .progress = on_progress, .context = program };
+	struct check_config config = { .stop = stop_signal(), .progress = on_progress, .context = program };
 	int ret = check_run(program->recording, &config, &program->result);
 
 	if (ret == 0)
@@ -571,7 +554,7 @@ static void look_at_format(struct program *program)
 {
 	const struct check_format_config config = {
 		.options = &program->options,
-		.stop = &stop_signal,
+		.stop = stop_signal(),
 		.is_shown = program->is_shown,
 	};
 	int ret = check_format_recording(program->recording, &config, program->findings,
@@ -666,7 +649,7 @@ static int run(struct program *program)
 	if (status == 0 && program->is_plain) {
 		const struct check_format_config config = {
 			.options = options,
-			.stop = &stop_signal,
+			.stop = stop_signal(),
 			.is_shown = program->is_shown,
 		};
 
@@ -686,7 +669,8 @@ int main(int argc, char **argv)
 
 	check_options_parse(&program.options, argc, argv);
 	program.is_shown = isatty(STDERR_FILENO) && !program.options.is_quiet;
-	catch_signals();
+	stop_signal_catch();
+	signal(SIGIO, SIG_IGN); /* see busy.h */
 	if (findings_create(&program.findings, "vsib-check", program.options.is_quiet) < 0)
 		return EX_OSERR;
 	status = run(&program);

@@ -22,6 +22,7 @@
 #include "tools/output_file.h"
 #include "tools/piece.h"
 #include "tools/recording.h"
+#include "tools/stop_signal.h"
 
 #define EXIT_GAPS 1
 #define EXIT_TROUBLE 2
@@ -48,13 +49,6 @@ struct program {
 	bool *is_named; /* files of which something bad was rebuilt, and that was said */
 	struct gather_report report;
 };
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number)
-{
-	stop_signal = number;
-}
 
 /*
  * ---- words for people
@@ -498,17 +492,6 @@ static void say_partial(struct program *program, int ret, bool is_new)
 		    is_stdout ? "the stream" : path, result->bytes_out, result->expected_bytes);
 }
 
-/* The second signal of a kind ends the program at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static void say_summary(struct program *program)
 {
 	const struct gather_result *result = &program->result;
@@ -552,7 +535,7 @@ static int copy_stream(struct program *program)
 	struct gather_config config = {
 		.fill = program->options.fill,
 		.is_strict = program->options.is_strict,
-		.stop = &stop_signal,
+		.stop = stop_signal(),
 		.say = on_event,
 		.context = program,
 	};
@@ -562,7 +545,8 @@ static int copy_stream(struct program *program)
 	status = open_output(program, &config.fd, &is_new);
 	if (status)
 		return status;
-	catch_signals();
+	stop_signal_catch();
+	signal(SIGPIPE, SIG_IGN);
 	program->start_ns = program->line_ns = units_monotonic_ns();
 	ret = gather_copy(program->recording, &config, &program->result);
 	if (config.fd != STDOUT_FILENO && close(config.fd) < 0 && ret == 0)

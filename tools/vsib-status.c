@@ -17,6 +17,7 @@
 #include "recorder/version.h"
 #include "tools/observe.h"
 #include "tools/status_screen.h"
+#include "tools/stop_signal.h"
 
 #define EXIT_RUNNING 0
 #define EXIT_NONE 1
@@ -34,14 +35,6 @@ struct round {
 	unsigned running_count;
 	unsigned denied_count;
 };
-
-static volatile sig_atomic_t is_stopped;
-
-static void on_signal(int number)
-{
-	(void)number;
-	is_stopped = 1;
-}
 
 /*
  * ---- options
@@ -210,16 +203,6 @@ static int say_failure(const char *dir, int ret)
  * -----------------------------------------------------------------------------------
  */
 
-/* The second signal of a kind ends the program at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static void wait_interval(int64_t interval_ns)
 {
 	struct timespec wait = { .tv_sec = interval_ns / UNITS_NS_PER_S,
@@ -245,10 +228,10 @@ static int watch(const struct options *options, const char *dir)
 		was_running = true;
 		written = show(options, &round);
 		free(round.text);
-		if (written < 0 || options->is_once || is_stopped)
+		if (written < 0 || options->is_once || *stop_signal())
 			return written < 0 && written != -EPIPE ? EX_IOERR : EXIT_RUNNING;
 		wait_interval(options->interval_ns);
-		if (is_stopped)
+		if (*stop_signal())
 			return EXIT_RUNNING;
 	}
 }
@@ -263,6 +246,7 @@ int main(int argc, char **argv)
 	ret = runtime_dir(dir, sizeof(dir), false);
 	if (ret < 0)
 		return say_failure(dir, ret);
-	catch_signals();
+	stop_signal_catch();
+	signal(SIGPIPE, SIG_IGN);
 	return watch(&options, dir);
 }
