@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "drivers/units.h"
+#include "recorder/supervise.h"
 
 static atomic_int first;
 static _Atomic int64_t first_ns; /* when it came */
@@ -20,7 +21,7 @@ static void on_signal(int number)
 	if (atomic_compare_exchange_strong_explicit(&first, &none, number, memory_order_relaxed,
 						    memory_order_relaxed) ||
 	    units_monotonic_ns() - atomic_load_explicit(&first_ns, memory_order_relaxed) <
-		    STOP_SIGNAL_DEBOUNCE_NS)
+		    SUPERVISE_DEBOUNCE_NS)
 		return;
 	signal(number, SIG_DFL);
 	raise(number);

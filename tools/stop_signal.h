@@ -2,7 +2,7 @@
 /*
  * stop_signal.h - INT, TERM and HUP ask a program that only reads to end soon
  *
- * The first one is a request; another, at least STOP_SIGNAL_DEBOUNCE_NS later, ends the process as
+ * The first one is a request; another, at least SUPERVISE_DEBOUNCE_NS later, ends the process as
  * if nobody had asked: one signal can come twice, to a process and to its group, as timeout(1) sends it.
  * Threads: any; the handler runs in whichever thread the kernel takes.
  */
@@ -10,10 +10,6 @@
 #define VSIB_TOOLS_STOP_SIGNAL_H
 
 #include <stdatomic.h>
-
-#include "recorder/supervise.h"
-
-#define STOP_SIGNAL_DEBOUNCE_NS SUPERVISE_DEBOUNCE_NS
 
 /** stop_signal_catch() - from now on */
 void stop_signal_catch(void);
