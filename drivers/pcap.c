@@ -38,7 +38,8 @@
 	(INT64_C(4) * RETIRE_MS * 1000000) /* by then it is, whatever the kernel's timer was about */
 /* behind what came, until more is looked for: several blocks for one wake-up, at rates where they come fast */
 #define PAUSE_NS_MAX INT64_C(4000000)
-#define PAUSE_FILL_BPNS 8 /* a buffer is made half full in it by 32 Gbit/s, 4 bytes a nanosecond, at most */
+#define PAUSE_FILL_BPNS \
+	8 /* a buffer is made half full in it by 32 Gbit/s, 4 bytes a nanosecond, at most */
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
 #define BUFFER_MIN (UINT64_C(512) << 10) /* two blocks */
 #define BUFFER_MAX INT32_MAX

@@ -81,7 +81,8 @@ static void put(struct headers *headers, size_t bytes, size_t first, size_t seco
 
 static void checksums_are_right(void **state)
 {
-	static const size_t lengths[] = { 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 100, 1471, 8032, 8040, 8999 };
+	static const size_t lengths[] = { 1,  2,  3,   7,    8,    9,    31,  32,
+					  33, 63, 100, 1471, 8032, 8040, 8999 };
 	struct headers_config configs[] = {
 		config_of("10.0.0.2:46227", "10.0.0.1:1000", true),
 		config_of("[fd00::2]:46227", "[fd00::1]:65535", true),
@@ -195,8 +196,9 @@ static void addresses_are_read_as_they_are_written(void **state)
 		{ "[fd00::1]", "fd00::1", "0", false },
 		{ "fd00::1", "fd00::1", "0", false },
 	};
-	static const char *const wrong[] = { "", ":1", "host", "host:", "host:x", "host:123456", "[::1:1",
-					     "[::1]x1", "[]:1", "::1:1", "host:1 " };
+	static const char *const wrong[] = { "",       ":1",          "host",   "host:",
+					     "host:x", "host:123456", "[::1:1", "[::1]x1",
+					     "[]:1",   "::1:1",       "host:1 " };
 	struct endpoint endpoint;
 	struct sockaddr_storage address;
 

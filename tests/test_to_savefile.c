@@ -187,7 +187,8 @@ static void check_datagrams(const char *details, enum psn_kind psn, size_t heade
 
 		next(pcap, &header);
 		assert_int_equal(header->caplen, headers_bytes + psn_prefix_bytes(psn) + bytes);
-		assert_int_equal(header->ts.tv_usec, (STAMP_NS + i * INT64_C(1000001)) % UNITS_NS_PER_S);
+		assert_int_equal(header->ts.tv_usec,
+				 (STAMP_NS + i * INT64_C(1000001)) % UNITS_NS_PER_S);
 	}
 	expect_end(pcap);
 	snprintf(text, sizeof(text), "pcapfile:%s,psn=%s", path, psn_name(psn));
@@ -220,11 +221,46 @@ static void datagrams_get_headers(void **state)
 
 static void addresses_are_those_that_were_asked_for(void **state)
 {
-	static const unsigned char expected[] = {
-		/* Ethernet */ 2, 0, 0, 0, 0, 9, 0, 0, 0x5e, 0, 0x53, 1, 8, 0,
-		/* IPv4 */ 0x45, 0, 0, 38, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 10, 0, 0, 2,
-		/* UDP */ 4, 210, 4, 210, 0, 18
-	};
+	static const unsigned char expected[] = { /* Ethernet */ 2,
+						  0,
+						  0,
+						  0,
+						  0,
+						  9,
+						  0,
+						  0,
+						  0x5e,
+						  0,
+						  0x53,
+						  1,
+						  8,
+						  0,
+						  /* IPv4 */ 0x45,
+						  0,
+						  0,
+						  38,
+						  0,
+						  0,
+						  0x40,
+						  0,
+						  64,
+						  17,
+						  0,
+						  0,
+						  192,
+						  0,
+						  2,
+						  1,
+						  10,
+						  0,
+						  0,
+						  2,
+						  /* UDP */ 4,
+						  210,
+						  4,
+						  210,
+						  0,
+						  18 };
 	struct pcap_pkthdr *header;
 	unsigned char data[sizeof(expected)];
 	pcap_t *pcap;
@@ -402,8 +438,8 @@ static void a_pipe_gets_each_packet_at_once(void **state)
 	assert_int_equal(read(ends[0], got, sizeof(got)),
 			 FILE_HEADER_BYTES + 20 * (RECORD_BYTES + 42 + 1000));
 	for (unsigned i = 0; i < 20; i++)
-		assert_memory_equal(got + FILE_HEADER_BYTES + i * 1058 + RECORD_BYTES + 42, payload[i],
-				    1000);
+		assert_memory_equal(got + FILE_HEADER_BYTES + i * 1058 + RECORD_BYTES + 42,
+				    payload[i], 1000);
 	close(ends[0]);
 	assert_int_equal(destination_send(destination, units, 1), -EPIPE);
 	close(ends[1]);
@@ -442,9 +478,17 @@ static void a_pipe_that_nobody_reads_is_not_waited_for(void **state)
 static void what_is_wrong_is_told(void **state)
 {
 	static const char *const wrong[] = {
-		",psn=vdif", ",frame=0",      ",frame=65528",         ",to=host:1",
-		",to=1.2.3", ",to=10.0.0.2",  ",to=10.0.0.2:1,from=[fd00::1]:1", ",mac=1:2:3:4:5:6",
-		",mac=02:00:00:00:00:0g", ",from-mac=02:00:00:00:00:01:02", ",ttl=3",
+		",psn=vdif",
+		",frame=0",
+		",frame=65528",
+		",to=host:1",
+		",to=1.2.3",
+		",to=10.0.0.2",
+		",to=10.0.0.2:1,from=[fd00::1]:1",
+		",mac=1:2:3:4:5:6",
+		",mac=02:00:00:00:00:0g",
+		",from-mac=02:00:00:00:00:01:02",
+		",ttl=3",
 	};
 	static const char *const of_datagrams[] = { ",psn=le64", ",frame=8032", ",to=10.0.0.2:1",
 						    ",mac=02:00:00:00:00:01" };

@@ -47,7 +47,7 @@ struct gather_event {
 struct gather_config {
 	int fd; /* where to; written from its current position on */
 	enum gather_fill fill;
-	bool is_strict;                    /* bytes with a bad checksum are left out like a gap */
+	bool is_strict;         /* bytes with a bad checksum are left out like a gap */
 	const atomic_int *stop; /* not 0: end soon; NULL is fine */
 	void (*say)(void *context, const struct gather_event *event);
 	void *context;

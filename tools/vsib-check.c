@@ -534,7 +534,9 @@ static void tell_failure(struct program *program, int ret)
 
 static int verify(struct program *program)
 {
-	struct check_config config = { .stop = stop_signal(), .progress = on_progress, .context = program };
+	struct check_config config = { .stop = stop_signal(),
+				       .progress = on_progress,
+				       .context = program };
 	int ret = check_run(program->recording, &config, &program->result);
 
 	if (ret == 0)

@@ -103,10 +103,11 @@ rm -rf "$b"/*
 plays "$a/twice"
 clean
 record 0 -s sim:seed=7 -n $size --name twice --copies 2 --layout vbs --chunk 512Ki -o "$a" -o "$b" "${small[@]}"
-first=$(find "$a/twice" -name 'twice.????????' | sort | head -n 1)
-flip "$first" 1000
+# one chunk of the first copy, and another of the second: whichever is read, something of it is wrong
+flip "$(find "$a" "$b" -path '*/twice/twice.00000000')" 1000
+flip "$(find "$a" "$b" -path '*/twice-copy/twice-copy.00000001')" 1000
 plays "$a/twice"
-says "${first##*/}"
+grep -qE 'twice(\.00000000|-copy\.00000001)' "$words" || { show_words; rig_fail "no word of the copy that is wrong"; }
 clean
 record 0 -s sim:seed=7 -n $size --name rows --parity --stripe round --layout raw --file-size 2Mi "${three[@]}" "${small[@]}"
 rm -f "$b"/rows.0*

@@ -52,16 +52,20 @@ static int put_fill(struct tape *tape, uint64_t stream_offset, uint64_t bytes)
 	return 0;
 }
 
-/* Return: 0; -EINTR; -ENOMEM. */
-static int give_gap(struct tape *tape, uint64_t stream_offset, uint64_t base, uint64_t bytes,
-		    enum recording_cause cause)
+/* The gap that has come together so far, if there is one. Return: 0; -EINTR; -ENOMEM. */
+static int give_gap(struct tape *tape)
 {
+	uint64_t stream_offset = tape->gap.stream_offset, bytes = tape->gap.bytes;
+	uint64_t base = tape->gap.base;
 	char why[GATHER_VDIF_WHY_LEN];
 	int ret;
 
+	tape->gap.bytes = 0;
+	if (bytes == 0)
+		return 0;
 	if (tape->config.fill == GATHER_CLOSE_UP)
-		return feed_put_gap(tape->feed, stream_offset, bytes, cause);
-	feed_note_gap(tape->feed, stream_offset, bytes, cause);
+		return feed_put_gap(tape->feed, stream_offset, bytes, tape->gap.cause);
+	feed_note_gap(tape->feed, stream_offset, bytes, tape->gap.cause);
 	ret = gap_fill_begin(&tape->fill, tape->config.recording, stream_offset - base, bytes, why);
 	if (ret < 0)
 		return ret;
@@ -72,11 +76,33 @@ static int give_gap(struct tape *tape, uint64_t stream_offset, uint64_t base, ui
 	return put_fill(tape, stream_offset, bytes);
 }
 
+/* What is lost for one reason is one gap, in how many blocks it may have been planned. Return: as give_gap(). */
+static int add_gap(struct tape *tape, uint64_t stream_offset, uint64_t base, uint64_t bytes,
+		   enum recording_cause cause)
+{
+	int ret;
+
+	if (tape->gap.bytes && tape->gap.cause == cause && tape->gap.base == base &&
+	    tape->gap.stream_offset + tape->gap.bytes == stream_offset) {
+		tape->gap.bytes += bytes;
+		return 0;
+	}
+	ret = give_gap(tape);
+	tape->gap.stream_offset = stream_offset;
+	tape->gap.bytes = bytes;
+	tape->gap.base = base;
+	tape->gap.cause = cause;
+	return ret;
+}
+
 /* The first run goes in the block itself; the others, behind what is bad, in blocks of their own. Return: 0; -EINTR. */
 static int give_run(struct tape *tape, uint32_t *block, const struct run *run)
 {
 	const char *begin;
+	int ret = give_gap(tape);
 
+	if (ret < 0)
+		return ret;
 	gap_fill_pass(&tape->fill, run->data, run->bytes);
 	if (*block != RING_NONE) {
 		begin = ring_data(tape->ring, *block);
@@ -88,7 +114,10 @@ static int give_run(struct tape *tape, uint32_t *block, const struct run *run)
 	*block = feed_take(tape->feed);
 	if (*block == RING_NONE)
 		return -EINTR;
-	/* the player only reads the block that it has, and nobody else takes it: the bytes still lie there */
+	/*
+	 * The player only reads what it has, and nobody but us takes blocks: even if it is the same one again, what came to
+	 * stand at its begin since is no longer than what lay in front of these bytes.
+	 */
 	memmove(ring_data(tape->ring, *block), run->data, run->bytes);
 	feed_put_bytes(tape->feed, *block, run->stream_offset, 0, run->bytes);
 	*block = RING_NONE;
@@ -132,7 +161,7 @@ static int give_block(struct tape *tape, const struct tape_item *item)
 		       (is_good || cause_of(block->stretches[i]) == cause))
 			run.bytes += block->stretches[i++]->bytes;
 		ret = is_good ? give_run(tape, &index, &run) :
-				give_gap(tape, offset, item->base, run.bytes, cause);
+				add_gap(tape, offset, item->base, run.bytes, cause);
 		offset += run.bytes;
 	}
 	if (index != RING_NONE)
@@ -173,10 +202,14 @@ static int give(struct tape *tape)
 		if (item.block != RING_NONE && !can_be_given(tape, &item))
 			break;
 		drop_item(tape);
-		if (item.is_anew)
+		if (item.is_anew) {
+			ret = give_gap(tape);
+			if (ret < 0)
+				return ret;
 			feed_begin_anew(tape->feed);
-		ret = item.block == RING_NONE ? give_gap(tape, item.stream_offset, item.base,
-							 item.gap_bytes, item.cause) :
+		}
+		ret = item.block == RING_NONE ? add_gap(tape, item.stream_offset, item.base,
+							item.gap_bytes, item.cause) :
 						give_block(tape, &item);
 		if (ret < 0)
 			return ret;
@@ -199,7 +232,7 @@ static int turn(struct tape *tape)
 	if (given < 0)
 		return given;
 	if (tape->has_ended && tape->item_count == 0)
-		return 0;
+		return give_gap(tape);
 	if (given == 0)
 		ring_sleep(tape->ring, RING_PRODUCER, ticket, INT64_MAX);
 	return 1;

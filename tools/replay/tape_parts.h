@@ -118,6 +118,12 @@ struct tape {
 
 	/* tape_feed.c */
 	struct gap_fill fill;
+	/* not given yet: what follows it may belong to it */
+	struct {
+		uint64_t stream_offset, bytes; /* 0 = there is none */
+		uint64_t base;
+		enum recording_cause cause;
+	} gap;
 };
 
 /* ---- tape_source.c ---- */
