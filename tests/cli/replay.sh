@@ -103,11 +103,12 @@ rm -rf "$b"/*
 plays "$a/twice"
 clean
 record 0 -s sim:seed=7 -n $size --name twice --copies 2 --layout vbs --chunk 512Ki -o "$a" -o "$b" "${small[@]}"
-# one chunk of the first copy, and another of the second: whichever is read, something of it is wrong
-flip "$(find "$a" "$b" -path '*/twice/twice.00000000')" 1000
-flip "$(find "$a" "$b" -path '*/twice-copy/twice-copy.00000001')" 1000
+# of each disk and of each copy something is wrong, whichever of them is read
+for bad in twice/twice.0000000{0,1,4,5} twice-copy/twice-copy.0000000{2,3,6,7}; do
+	flip "$(find "$a" "$b" -path "*/$bad")" 1000
+done
 plays "$a/twice"
-grep -qE 'twice(\.00000000|-copy\.00000001)' "$words" || { show_words; rig_fail "no word of the copy that is wrong"; }
+grep -qE 'twice(-copy)?\.0000000[0-7]' "$words" || { show_words; rig_fail "no word of what is wrong"; }
 clean
 record 0 -s sim:seed=7 -n $size --name rows --parity --stripe round --layout raw --file-size 2Mi "${three[@]}" "${small[@]}"
 rm -f "$b"/rows.0*
@@ -176,6 +177,8 @@ same "$RIG/stream" "$RIG/there"
 
 play 0 "$RIG/stream" --dry-run -r 1
 is_played dry_run.is_enough true
+is_played schedule.kind none
+is_played sent_bytes $size
 play 1 "$RIG/stream" --dry-run -r 1000G
 is_played dry_run.is_enough false
 "$BIN/vsib-replay" "$RIG/stream" -r 8 -t null: --json "$played" --live none 2>"$words" &

@@ -522,7 +522,9 @@ int replay_input_plan(struct replay_input *input, const struct replay_options *o
 		if (status)
 			return status;
 	}
-	if (options->rate_bps)
+	if (options->is_dry_run)
+		schedule_init_none(schedule); /* as fast as it can be read */
+	else if (options->rate_bps)
 		schedule_init_rate(schedule, options->rate_bps, 1, input->start_offset);
 	else if (!options->is_as_recorded)
 		schedule_init_none(schedule);
