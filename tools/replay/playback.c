@@ -313,13 +313,17 @@ static uint64_t get(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* What is in the ring when an endless stream is ended was never to be played. */
+/*
+ * What is in the ring when an endless stream is ended was never to be played. Each refusal is of a datagram that went out
+ * before, to a machine on which nobody listened.
+ */
 static bool has_loss(const struct playback *p)
 {
 	const struct player_stats *stats = &p->player->stats;
 
 	return get(&p->feed->stats.gap_count) || get(&stats->underrun_count) ||
-	       get(&stats->rest_bytes) || p->player->feed_result == -EBADMSG;
+	       get(&stats->rest_bytes) || get(&p->destination->stats.refused_count) ||
+	       p->player->feed_result == -EBADMSG;
 }
 
 static void judge(struct playback *p)
