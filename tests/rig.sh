@@ -8,6 +8,7 @@
 #	rig_disk usb1 400                       400 MiB of ext4, mounted at $RIG/usb1
 #	rig_disk usb2 400 xfs -b 4096           xfs on a device with 4096-byte sectors (options as for losetup)
 #	rig_throttle usb1 8388608               writes to it at 8 MiB/s from now on; 1: as good as stuck
+#	rig_throttle_reads usb1 8388608         the same with reads
 #	rig_release usb1                        full speed again
 #	rig_read_only usb1; rig_die usb2        what happens to disks
 #	rig_fault sick                          a disk that fails as it is told, mounted at $RIG/sick (rig_need fuse)
@@ -30,6 +31,7 @@ rig_at_exit=() # commands to run first, as the test adds them
 # The folder of cgroup v1's blkio controller, where the kernel has it.
 rig_blkio=$(awk '$3 == "cgroup" && $4 ~ /(^|,)blkio(,|$)/ { print $2; exit }' /proc/self/mounts)
 rig_throttle_file=$rig_blkio/blkio.throttle.write_bps_device
+rig_read_throttle_file=$rig_blkio/blkio.throttle.read_bps_device
 
 rig_skip() {
 	echo "$*"
@@ -103,6 +105,10 @@ rig_device_number() {
 # rig_throttle NAME BYTES_PER_S
 rig_throttle() {
 	echo "$(rig_device_number "${rig_device[$1]}") $2" >"$rig_throttle_file" || rig_fail "cannot throttle $1"
+}
+
+rig_throttle_reads() {
+	echo "$(rig_device_number "${rig_device[$1]}") $2" >"$rig_read_throttle_file" || rig_fail "cannot throttle $1"
 }
 
 rig_release() {
@@ -198,6 +204,7 @@ rig_undo() {
 	if [ -w "$rig_throttle_file" ]; then
 		for device in $(rig_loops); do
 			echo "$(rig_device_number "$device") 0" >"$rig_throttle_file"
+			echo "$(rig_device_number "$device") 0" >"$rig_read_throttle_file"
 		done
 	fi
 	for try in 1 2 3 4 5 6 7 8; do
