@@ -40,3 +40,39 @@ same "$RIG/closed" "$RIG/out"
 expect 64 "$BIN/rd" 8000 500
 expect 64 "$BIN/rd" 8000 500 0 0 0 0 2 "$a/t%06d" 50
 expect 66 "$BIN/rd" 8000 500 0 0 0 0 1 "$RIG/nothing/t%06d" 50
+
+# ---- to the board (its stand-in): filled first, sent from a full second on, emptied at the end
+
+"$BIN/wr" 8000 500 0 0 0 0 2 "$a/v%06d" 50 "$b/v%06d" 50 <"$RIG/stream" 2>"$words" || rig_fail "wr"
+board=vsib:fake:ring=1M:descrs=100
+to_board() {
+	local wanted=$1 status=0
+	shift
+	rm -f "$RIG/played"
+	timeout 60 "$BIN/rd" 8000 500 0 0 0 0 2 "$a/v%06d" 50 "$b/v%06d" 50 --json "$RIG/played" --destination "$@" 2>"$words" || status=$?
+	ended "$wanted" $status rd to "$@"
+}
+played() {
+	[ "$("$TOOLS/tool_json" "$RIG/played" "$1")" = "$2" ] || { show_words; rig_fail "$1 is not $2"; }
+}
+to_board 0 $board:clock=32M
+played sent_bytes 4000000
+played unsent_bytes 0
+played destination.device_ring_bytes 1000000
+played underrun_count 0
+# it takes no more: what went out is known to the byte
+to_board 2 $board:clock=32M:error=5@2000000
+says 'Input/output error'
+played sent_bytes 2000000
+played unsent_bytes 2000000
+# its clock stops: the first signal would still empty it, the second doesn't wait for that
+env --default-signal=INT "$BIN/rd" 8000 500 0 0 0 0 2 "$a/v%06d" 50 "$b/v%06d" 50 --destination $board:clock=32M:stop=30ms 2>"$words" &
+player=$!
+sleep 1.5
+kill -INT $player
+sleep 0.5
+kill -0 $player 2>/dev/null || rig_fail "a board that stands still was not waited for"
+kill -INT $player
+status=0
+wait $player || status=$?
+ended 2 $status rd to a board that stands still
