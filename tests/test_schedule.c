@@ -290,9 +290,38 @@ static void one_moment_is_no_clock(void **state)
 
 	(void)state;
 	assert_int_equal(schedule_init_clock(&schedule, &none, 1, 0), -ENODATA);
+	none.start = json_pack("{ss}", "utc", "2026-01-01T00:00:00Z");
+	assert_int_equal(schedule_init_clock(&schedule, &none, 1, 0), -ENODATA);
+	json_decref(none.start);
+	none.start = NULL;
 	assert_int_equal(schedule_init_clock(&schedule, &one, 1, 0), -ENODATA);
 	assert_int_equal(schedule_init_clock(&schedule, &two, 1, 0), -ENODATA);
 	schedule_free(&schedule);
+}
+
+/* A recording of some seconds. */
+static void a_short_recording_has_a_rate_or_a_length(void **state)
+{
+	struct history brief = {
+		.start = json_pack("{ss sI sI}", "utc", "2026-01-01T00:00:00Z", "monotonic_ns",
+				   (json_int_t)5000, "rate_bps", (json_int_t)8000000),
+	};
+	struct schedule schedule;
+
+	(void)state;
+	assert_int_equal(schedule_init_clock(&schedule, &brief, 1, 1000000), 0);
+	assert_int_equal(schedule_offset_at(&schedule, 2 * S), 3000000);
+	assert_int_equal(schedule.first_utc_ns, INT64_C(1767225600) * S + S);
+	schedule_free(&schedule);
+	/* no rate: by its length */
+	json_object_del(brief.start, "rate_bps");
+	brief.end = json_pack("{sf}", "duration_s", 2.0);
+	brief.end_bytes = 4000000;
+	assert_int_equal(schedule_init_clock(&schedule, &brief, 1, 0), 0);
+	assert_int_equal(schedule_offset_at(&schedule, S), 2000000);
+	schedule_free(&schedule);
+	json_decref(brief.start);
+	json_decref(brief.end);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------- */
@@ -646,6 +675,7 @@ int main(void)
 		TEST(offsets_of_a_clock_fit_and_so_does_the_speed),
 		TEST(a_clock_loops_and_closes_gaps),
 		TEST(one_moment_is_no_clock),
+		TEST(a_short_recording_has_a_rate_or_a_length),
 		TEST(frames_are_due_by_second_and_number),
 		TEST(frames_whose_step_is_no_whole_nanosecond_do_not_drift),
 		TEST(threads_share_a_moment),

@@ -20,6 +20,7 @@
 #include "tools/check_mark6.h"
 #include "tools/history.h"
 #include "tools/read_at.h"
+#include "tools/replay/frame_rate.h"
 #include "tools/replay/source_feed.h"
 
 #define SAVEFILE_PREFIX "pcapfile:"
@@ -367,6 +368,28 @@ void replay_input_look(struct replay_input *input)
 		input->layout.format = FORMAT_UNKNOWN;
 }
 
+static ssize_t read_for_rate(void *context, uint64_t *offset, void *buf, size_t len)
+{
+	return read_stream(context, offset, buf, len);
+}
+
+static bool is_by_time(const struct replay_place *place)
+{
+	return place->kind == REPLAY_PLACE_TIME || place->kind == REPLAY_PLACE_UTC;
+}
+
+/* It takes a moment: only for who needs the frames' times. */
+static void learn_rate(struct replay_input *input, const struct replay_options *options)
+{
+	struct format_layout *layout = &input->layout;
+
+	if (options->frame_rate)
+		layout->rate = options->frame_rate * layout->interval_s;
+	if (layout->format != FORMAT_UNKNOWN && layout->rate == 0 &&
+	    (options->is_as_recorded || is_by_time(&options->start) || is_by_time(&options->stop)))
+		layout->rate = frame_rate_count(layout, not_after_s(input), read_for_rate, input);
+}
+
 /* ---- places and times ---------------------------------------------------------------------------- */
 
 /*
@@ -479,6 +502,9 @@ static int find_places(struct replay_input *input, const struct replay_options *
 				    &input->stop_offset);
 	if (status)
 		return status;
+	if (input->start_offset >= input->stream_bytes && options->start.kind == REPLAY_PLACE_UTC)
+		return fail(input, EX_NOINPUT,
+			    "--start: that moment is behind the last of what is there");
 	if (input->start_offset >= input->stream_bytes)
 		return fail(input, EX_NOINPUT, "--start: that is at byte %s, and there are only %s",
 			    units_format_bytes(wanted, input->start_offset),
@@ -502,7 +528,7 @@ static int plan_as_recorded(struct replay_input *input, const struct replay_opti
 		return 0;
 	return fail(input, EX_USAGE, "--as-recorded: %s: say how fast it goes with --rate",
 		    input->layout.format != FORMAT_UNKNOWN ?
-			    "the frames are known, but not how many there are in a second, and no journal has a clock" :
+			    "the frames are known, but not how many there are in a second (--frame-rate tells it), and no journal has a clock" :
 			    "neither time codes nor a journal's clock are in what is to be played");
 }
 
@@ -512,6 +538,7 @@ int replay_input_plan(struct replay_input *input, const struct replay_options *o
 	int status;
 
 	input->stop_offset = UINT64_MAX;
+	learn_rate(input, options);
 	if (input->kind == REPLAY_SAVEFILES) {
 		if (options->start.kind == REPLAY_PLACE_BYTES)
 			input->start_offset = options->start.bytes;

@@ -18,6 +18,7 @@
 #define LUMP_NS INT64_C(400000)
 #define LOOPS_MAX 1000000000
 #define BURST_MAX 1000000
+#define FRAME_RATE_MAX 16777216 /* that VDIF has numbers for */
 #define SPEED_MIN 0.001
 #define SPEED_MAX 1000
 
@@ -164,6 +165,11 @@ static int set_pace(void *options, const char *value)
 	return 0;
 }
 
+static int set_frame_rate(void *options, const char *value)
+{
+	return values_count(value, 1, FRAME_RATE_MAX, &((struct replay_options *)options)->frame_rate);
+}
+
 static int set_burst(void *options, const char *value)
 {
 	return values_count(value, 1, BURST_MAX, &((struct replay_options *)options)->burst);
@@ -280,6 +286,9 @@ static const struct option_row rows[] = {
 	  set_as_recorded, NULL, NULL },
 	{ "speed", OPTION_ROWS_LONG, "FACTOR", "with --as-recorded: so many times as fast",
 	  set_speed, NULL, ", such as 2 or 0.5" },
+	{ "frame-rate", OPTION_ROWS_LONG, "N",
+	  "so many frames a second of each thread; default as headers tell, else they are counted",
+	  set_frame_rate, NULL, NULL },
 	{ "start", OPTION_ROWS_LONG, "PLACE",
 	  "begin there: bytes, a time (30s), or a moment (UTC) of data that tell the time",
 	  set_start, NULL, PLACE_EXPECTED },

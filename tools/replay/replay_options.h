@@ -32,7 +32,8 @@ struct replay_options {
 	const char *destination;    /* NULL: only with is_dry_run */
 	uint64_t rate_bps;          /* 0 = none */
 	bool is_as_recorded;
-	double speed; /* with is_as_recorded; 1 = as it was */
+	double speed;        /* with is_as_recorded; 1 = as it was */
+	unsigned frame_rate; /* frames a second of each thread; 0 = as the data say */
 	struct replay_place start, stop;
 	uint64_t loop_count; /* 0 = until it is stopped */
 	int64_t at_utc_ns;   /* the first byte goes out then; 0 = at once */

@@ -190,11 +190,33 @@ static int64_t clock_ns(const struct schedule *schedule, uint64_t offset)
 	return clamp(from->monotonic_ns + behind * ns / (__int128)bytes);
 }
 
+/*
+ * A recording of some seconds has one clock line or none: then its rate, which the journal's first line has if it was known,
+ * or else its length in the last line, makes two of the moment it began. Return: false: neither is there.
+ */
+static bool make_up_clocks(const struct history *history, struct history_clock *clocks)
+{
+	uint64_t rate_bps = (uint64_t)json_integer_value(json_object_get(history->start, "rate_bps"));
+	uint64_t bytes = history->end_bytes ? history->end_bytes : UINT64_C(1) << 40;
+	double duration_s = json_number_value(json_object_get(history->end, "duration_s"));
+	const char *utc = json_string_value(json_object_get(history->start, "utc"));
+	double ns = rate_bps ? (double)bytes * 8e9 / (double)rate_bps : duration_s * 1e9;
+
+	clocks[0] = clocks[1] = (struct history_clock){ 0 };
+	if (!utc || units_parse_utc(utc, &clocks[0].utc_ns) < 0 || !(ns >= 1 && ns < 1e18) ||
+	    (!rate_bps && history->end_bytes == 0))
+		return false;
+	clocks[0].monotonic_ns = json_integer_value(json_object_get(history->start, "monotonic_ns"));
+	clocks[1].stream_offset = bytes;
+	clocks[1].utc_ns = sum(clocks[0].utc_ns, (int64_t)ns);
+	clocks[1].monotonic_ns = sum(clocks[0].monotonic_ns, (int64_t)ns);
+	return true;
+}
+
 int schedule_init_clock(struct schedule *schedule, const struct history *history, double speed,
 			uint64_t first_offset)
 {
-	struct history_clock *clocks =
-		calloc(history->clock_count ? history->clock_count : 1, sizeof(*clocks));
+	struct history_clock *clocks = calloc(history->clock_count + 2, sizeof(*clocks));
 	size_t count = history->clock_count;
 
 	begin(schedule, SCHEDULE_CLOCK, speed, first_offset);
@@ -205,8 +227,11 @@ int schedule_init_clock(struct schedule *schedule, const struct history *history
 	qsort(clocks, count, sizeof(*clocks), compare_clocks);
 	count = keep_rising(clocks, count);
 	if (count < 2 || clocks[0].stream_offset == clocks[count - 1].stream_offset) {
-		free(clocks);
-		return -ENODATA;
+		count = 2;
+		if (!make_up_clocks(history, clocks)) {
+			free(clocks);
+			return -ENODATA;
+		}
 	}
 	schedule->clocks = clocks;
 	schedule->clock_count = count;

@@ -73,8 +73,8 @@ void schedule_init_rate(struct schedule *schedule, uint64_t rate_bps, double spe
 			uint64_t first_offset);
 
 /**
- * schedule_init_clock() - by what the journal says
- * Return: 0; -ENODATA: fewer than two moments, or all at one place; -ENOMEM.
+ * schedule_init_clock() - by what the journal says: its clock lines, or where it has fewer than two, its rate or its length
+ * Return: 0; -ENODATA: it has none of these; -ENOMEM.
  */
 int schedule_init_clock(struct schedule *schedule, const struct history *history, double speed,
 			uint64_t first_offset);
