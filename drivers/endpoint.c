@@ -69,7 +69,7 @@ bool endpoint_read(const char *text, struct sockaddr_storage *address)
 
 static in_port_t *port_of(const struct sockaddr_storage *address)
 {
-	void *any = (void *)(uintptr_t)address;
+	void *any = (void *)address;
 
 	return address->ss_family == AF_INET ? &((struct sockaddr_in *)any)->sin_port :
 					       &((struct sockaddr_in6 *)any)->sin6_port;

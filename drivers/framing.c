@@ -146,7 +146,7 @@ unsigned framing_unit_parts(const struct destination_unit *unit, struct iovec *p
 	unsigned count = 0;
 
 	if (unit->prefix_bytes)
-		pieces[count++] = (struct iovec){ .iov_base = (void *)(uintptr_t)unit->prefix,
+		pieces[count++] = (struct iovec){ .iov_base = (void *)unit->prefix,
 						  .iov_len = unit->prefix_bytes };
 	for (unsigned i = 0; i < unit->part_count; i++)
 		pieces[count++] = unit->parts[i];

@@ -119,7 +119,7 @@ static void init_ethernet(unsigned char *ethernet, const struct headers_config *
 {
 	memcpy(ethernet, config->to_mac, HEADERS_MAC_BYTES);
 	memcpy(ethernet + HEADERS_MAC_BYTES, config->from_mac, HEADERS_MAC_BYTES);
-	bytes_put_be16(ethernet + 2 * HEADERS_MAC_BYTES, is_ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+	bytes_put_be16(ethernet + (size_t)2 * HEADERS_MAC_BYTES, is_ipv6 ? TYPE_IPV6 : TYPE_IPV4);
 }
 
 /* Addresses, protocol and ports: all that the checksum covers besides lengths and payload. */

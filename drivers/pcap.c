@@ -314,8 +314,9 @@ static void expect_next(struct live *live, const u_char *data)
 	live->last_data = data;
 	if (step == 0 || step > STEP_MAX)
 		return;
-	for (uintptr_t at = here + step - HEAD_BEHIND; at < here + step + HEAD_BEFORE; at += LINE_BYTES)
-		__builtin_prefetch((const void *)at);
+	for (const u_char *at = data + step - HEAD_BEHIND; at < data + step + HEAD_BEFORE;
+	     at += LINE_BYTES)
+		__builtin_prefetch(at);
 }
 
 static void take_packet(u_char *user, const struct pcap_pkthdr *header, const u_char *data)

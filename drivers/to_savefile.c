@@ -9,6 +9,7 @@
  * call. Where a write fails the file is cut behind its last whole packet, and the sentence says how many it has.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -171,8 +172,7 @@ static int end_whole(struct destination *destination, struct to_savefile *save, 
 	if (end < save->from)
 		out_file_cut(&save->file, save->file.end - (save->from - end));
 	snprintf(destination->error + used, sizeof(destination->error) - used,
-		 "; the file has %llu whole packets",
-		 (unsigned long long)(save->count - given + written));
+		 "; the file has %" PRIu64 " whole packets", save->count - given + written);
 	return ret;
 }
 

@@ -373,7 +373,7 @@ static void assert_never_early(int64_t rate_bps, uint64_t unit_bytes)
 
 static void frames_are_whole_wherever_blocks_end(void **state)
 {
-	static const struct line lines[] = { { BYTES, 100345, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 100345, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	play(lines);
@@ -393,7 +393,7 @@ static void frames_are_whole_wherever_blocks_end(void **state)
 
 static void a_frame_may_lie_in_many_blocks(void **state)
 {
-	static const struct line lines[] = { { BYTES, 40000, 96 }, { BYTES, 40000, 4000 }, { END } };
+	static const struct line lines[] = { { BYTES, 40000, 96 }, { BYTES, 40000, 4000 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.batch_max = 3;
@@ -409,7 +409,7 @@ static void frames_in_gaps_count_and_torn_ones_are_no_frames(void **state)
 	static const struct line lines[] = { { BYTES, 2500, 0 }, { GAP, 4800, 0 },
 					     { BYTES, 100, 0 },  { GAP, 5, 0 },
 					     { BYTES, 2595, 0 }, { GAP, 3000, 0 },
-					     { BYTES, 2000, 0 }, { END } };
+					     { BYTES, 2000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	play(lines);
@@ -431,7 +431,7 @@ static void frames_in_gaps_count_and_torn_ones_are_no_frames(void **state)
 static void gaps_that_are_closed_up_take_no_numbers_and_no_time(void **state)
 {
 	static const struct line lines[] = {
-		{ BYTES, 2504, 0 }, { GAP, 100000000, 0 }, { BYTES, 3496, 0 }, { END }
+		{ BYTES, 2504, 0 }, { GAP, 100000000, 0 }, { BYTES, 3496, 0 }, { END, 0, 0 }
 	};
 
 	(void)state;
@@ -450,7 +450,7 @@ static void gaps_that_are_closed_up_take_no_numbers_and_no_time(void **state)
 static void each_round_begins_with_a_frame(void **state)
 {
 	static const struct line lines[] = {
-		{ BYTES, 4504, 0 }, { ANEW, 0, 0 }, { BYTES, 4504, 0 }, { END }
+		{ BYTES, 4504, 0 }, { ANEW, 0, 0 }, { BYTES, 4504, 0 }, { END, 0, 0 }
 	};
 
 	(void)state;
@@ -464,7 +464,7 @@ static void each_round_begins_with_a_frame(void **state)
 
 static void datagrams_need_a_length(void **state)
 {
-	static const struct line lines[] = { { BYTES, 100, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 100, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.frame_bytes = 0;
@@ -478,7 +478,7 @@ static void datagrams_need_a_length(void **state)
 
 static void packets_are_units_as_they_are(void **state)
 {
-	static const struct line lines[] = { { PACKETS, 20, 1048 }, { PACKETS, 20, 16 }, { END } };
+	static const struct line lines[] = { { PACKETS, 20, 1048 }, { PACKETS, 20, 16 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.psn = PSN_NONE;
@@ -496,7 +496,7 @@ static void packets_are_units_as_they_are(void **state)
 static void packets_come_at_their_stamps_round_by_round(void **state)
 {
 	static const struct line lines[] = {
-		{ PACKETS, 10, 16 }, { ANEW, 0, 0 }, { PACKETS, 10, 16 }, { END }
+		{ PACKETS, 10, 16 }, { ANEW, 0, 0 }, { PACKETS, 10, 16 }, { END, 0, 0 }
 	};
 
 	(void)state;
@@ -514,7 +514,7 @@ static void packets_come_at_their_stamps_round_by_round(void **state)
 
 static void without_a_pace_whole_blocks_are_written(void **state)
 {
-	static const struct line lines[] = { { BYTES, 100000, 0 }, { GAP, 5, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 100000, 0 }, { GAP, 5, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.takes = DESTINATION_BYTES;
@@ -529,7 +529,7 @@ static void without_a_pace_whole_blocks_are_written(void **state)
 
 static void writes_may_take_a_part(void **state)
 {
-	static const struct line lines[] = { { BYTES, 100000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 100000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.takes = DESTINATION_BYTES;
@@ -544,7 +544,7 @@ static void writes_may_take_a_part(void **state)
 
 static void a_pace_cuts_lumps(void **state)
 {
-	static const struct line lines[] = { { BYTES, 40960, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 40960, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.takes = DESTINATION_BYTES;
@@ -562,7 +562,7 @@ static void a_pace_cuts_lumps(void **state)
 
 static void no_unit_goes_out_before_its_time(void **state)
 {
-	static const struct line lines[] = { { BYTES, 500000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 500000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	schedule_init_rate(&schedule, 40000000, 1, 0); /* one each 200 us */
@@ -577,7 +577,7 @@ static void no_unit_goes_out_before_its_time(void **state)
 
 static void a_precise_one_is_not_early_either(void **state)
 {
-	static const struct line lines[] = { { BYTES, 200000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 200000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.is_precise = true;
@@ -589,7 +589,7 @@ static void a_precise_one_is_not_early_either(void **state)
 
 static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void **state)
 {
-	static const struct line lines[] = { { BYTES, 500000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 500000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.grain_ns = 2 * MS; /* ten of them */
@@ -605,7 +605,7 @@ static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void *
 
 static void a_group_goes_when_its_last_is_due(void **state)
 {
-	static const struct line lines[] = { { BYTES, 5000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 5000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.grain_ns = 500 * MS;
@@ -620,7 +620,7 @@ static void a_group_goes_when_its_last_is_due(void **state)
 
 static void a_late_burst_is_bounded_and_counted(void **state)
 {
-	static const struct line lines[] = { { BYTES, 400000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 400000, 0 }, { END, 0, 0 } };
 	unsigned batch_max = 0;
 
 	(void)state;
@@ -644,7 +644,7 @@ static void a_late_burst_is_bounded_and_counted(void **state)
 
 static void who_catches_up_goes_at_twice_the_rate(void **state)
 {
-	static const struct line lines[] = { { BYTES, 400000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 400000, 0 }, { END, 0, 0 } };
 	int64_t begin;
 
 	(void)state;
@@ -665,7 +665,7 @@ static void who_catches_up_goes_at_twice_the_rate(void **state)
 
 static void the_start_is_waited_for(void **state)
 {
-	static const struct line lines[] = { { BYTES, 3000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 3000, 0 }, { END, 0, 0 } };
 	int64_t wanted = units_realtime_ns() + 150 * MS;
 
 	(void)state;
@@ -681,7 +681,7 @@ static void the_start_is_waited_for(void **state)
 
 static void nothing_goes_out_behind_the_duration(void **state)
 {
-	static const struct line lines[] = { { BYTES, 100000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 100000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.duration_ns = 20 * MS;
@@ -697,7 +697,7 @@ static void nothing_goes_out_behind_the_duration(void **state)
 static void an_empty_ring_is_an_underrun(void **state)
 {
 	static const struct line lines[] = {
-		{ BYTES, 7 * BLOCK, 0 }, { PAUSE, 60, 0 }, { BYTES, 8000, 0 }, { END }
+		{ BYTES, 7 * BLOCK, 0 }, { PAUSE, 60, 0 }, { BYTES, 8000, 0 }, { END, 0, 0 }
 	};
 
 	(void)state;
@@ -716,7 +716,7 @@ static void an_empty_ring_is_an_underrun(void **state)
 
 static void a_device_found_empty_is_an_underrun(void **state)
 {
-	static const struct line lines[] = { { BYTES, 50000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 50000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.takes = DESTINATION_BYTES;
@@ -733,7 +733,7 @@ static void a_device_found_empty_is_an_underrun(void **state)
 
 static void what_passes_is_waited_for(void **state)
 {
-	static const struct line lines[] = { { BYTES, 50000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 50000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.busy_at = 20;
@@ -746,7 +746,7 @@ static void what_passes_is_waited_for(void **state)
 
 static void patience_ends(void **state)
 {
-	static const struct line lines[] = { { BYTES, 20000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 20000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	config.patience_ns = 20 * MS;
@@ -765,7 +765,7 @@ static void patience_ends(void **state)
 
 static void a_destination_that_is_gone_ends_it(void **state)
 {
-	static const struct line lines[] = { { BYTES, 20000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 20000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.takes = DESTINATION_BYTES;
@@ -781,7 +781,7 @@ static void a_destination_that_is_gone_ends_it(void **state)
 
 static void what_is_not_safe_in_the_end_is_an_error(void **state)
 {
-	static const struct line lines[] = { { BYTES, 20000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 20000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.finish_error = EIO;
@@ -795,7 +795,7 @@ static void what_is_not_safe_in_the_end_is_an_error(void **state)
 
 static void nothing_is_nothing(void **state)
 {
-	static const struct line lines[] = { { END } };
+	static const struct line lines[] = { { END, 0, 0 } };
 
 	(void)state;
 	play(lines);
@@ -807,7 +807,7 @@ static void nothing_is_nothing(void **state)
 
 static void the_feeds_result_is_told(void **state)
 {
-	static const struct line lines[] = { { BYTES, 3000, 0 }, { FAIL, 0, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 3000, 0 }, { FAIL, 0, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	play(lines);
@@ -818,7 +818,7 @@ static void the_feeds_result_is_told(void **state)
 
 static void a_stop_ends_a_long_sleep(void **state)
 {
-	static const struct line lines[] = { { BYTES, 3000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 3000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	schedule_init_rate(&schedule, 8, 1, 0); /* the second is due in 1000 s */
@@ -837,7 +837,7 @@ static void a_stop_ends_a_long_sleep(void **state)
 
 static void a_stop_ends_a_start_that_waits(void **state)
 {
-	static const struct line lines[] = { { BYTES, 3000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 3000, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	fake.holds_start = true;
@@ -855,7 +855,7 @@ static void a_stop_ends_a_start_that_waits(void **state)
 
 static void a_stop_ends_a_wait_for_the_feed(void **state)
 {
-	static const struct line lines[] = { { PAUSE, 200, 0 }, { END } };
+	static const struct line lines[] = { { PAUSE, 200, 0 }, { END, 0, 0 } };
 
 	(void)state;
 	start(lines);
@@ -880,7 +880,7 @@ static void what_does_not_fit_is_refused(void **state)
 
 static void disturb(struct disturbance_config what)
 {
-	static const struct line lines[] = { { BYTES, 2000000, 0 }, { END } };
+	static const struct line lines[] = { { BYTES, 2000000, 0 }, { END, 0, 0 } };
 
 	what.seed = 5;
 	assert_int_equal(disturbance_create(&config.disturbance, &what), 0);

@@ -96,7 +96,7 @@ static int add_word(void *context, const char *text)
 
 	if (rd->word_count == WORDS_MAX)
 		return -E2BIG;
-	rd->words[rd->word_count++] = (char *)(uintptr_t)text;
+	rd->words[rd->word_count++] = (char *)text;
 	return 0;
 }
 

@@ -549,12 +549,11 @@ int replay_input_plan(struct replay_input *input, const struct replay_options *o
 		if (status)
 			return status;
 	}
-	if (options->is_dry_run)
-		schedule_init_none(schedule); /* as fast as it can be read */
+	/* a dry run reads as fast as it can */
+	if (options->is_dry_run || (!options->rate_bps && !options->is_as_recorded))
+		schedule_init_none(schedule);
 	else if (options->rate_bps)
 		schedule_init_rate(schedule, options->rate_bps, 1, input->start_offset);
-	else if (!options->is_as_recorded)
-		schedule_init_none(schedule);
 	else if (input->kind == REPLAY_SAVEFILES)
 		schedule_init_stamps(schedule, options->speed);
 	else if (input->kind == REPLAY_STREAM)
@@ -641,7 +640,7 @@ int replay_input_feed(struct replay_input *input, const struct replay_options *o
 void replay_input_close(struct replay_input *input)
 {
 	for (size_t i = 0; input->has_own_files && i < input->file_count; i++)
-		free((void *)(uintptr_t)input->files[i]);
+		free((void *)input->files[i]);
 	if (input->has_own_files)
 		free(input->files);
 	free(input->ends);

@@ -290,7 +290,7 @@ static int64_t strides_ns(const struct schedule *schedule, uint64_t bytes)
 	const struct format_layout *layout = &schedule->layout;
 	unsigned __int128 ns = (unsigned __int128)bytes * layout->interval_s * UNITS_NS_PER_S;
 
-	return clamp((__int128)(ns / ((uint64_t)layout->stride_bytes * layout->rate)));
+	return clamp((__int128)(ns / ((unsigned __int128)layout->stride_bytes * layout->rate)));
 }
 
 /* How far behind an offset is the next place where a frame begins? The known one may lie either way. */
