@@ -590,6 +590,7 @@ static void a_precise_one_is_not_early_either(void **state)
 static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void **state)
 {
 	static const struct line lines[] = { { BYTES, 500000, 0 }, { END, 0, 0 } };
+	uint64_t lonely = 0;
 
 	(void)state;
 	config.grain_ns = 2 * MS; /* ten of them */
@@ -599,8 +600,12 @@ static void units_that_go_together_are_not_early_and_no_more_than_a_burst(void *
 	assert_whole();
 	assert_int_equal(fake.count, 500);
 	assert_never_early(40000000, 1000);
-	for (uint64_t i = 0; i + 7 < fake.count; i++)
-		assert_in_range(fake.sent[i].batch, 2, 7);
+	for (uint64_t i = 0; i < fake.count; i++) {
+		assert_in_range(fake.sent[i].batch, 1, 7);
+		lonely += fake.sent[i].batch == 1;
+	}
+	/* who is late on a busy machine may send one by itself */
+	assert_true(lonely < fake.count / 2);
 }
 
 static void a_group_goes_when_its_last_is_due(void **state)

@@ -17,6 +17,8 @@
 
 #include "tools/recording.h"
 
+#define PLAY_RESERVE 1 /* blocks that a feed may leave free: a gap needs one, when all others wait for it */
+
 enum play_kind {
 	BLOCK_BYTES, /* of the stream, ring_bytes() - lead_bytes of them, from lead_bytes on */
 	BLOCK_PACKETS, /* struct block_packet one after the other, from lead_bytes on to ring_bytes() */

@@ -106,12 +106,15 @@ static bool is_kind(const struct player *player, uint32_t block, enum play_kind 
 	return label->kind == kind;
 }
 
-/* Where nothing has a pace the first block may go out at once. One is the feed's own; it may keep some back, no more than half. */
+/*
+ * Where nothing has a pace the first block may go out at once. One is the feed's own, for the end, and one may be kept
+ * free for a gap; it may keep some more back, no more than half.
+ */
 static bool is_filled(const struct player *player, int64_t news_ns)
 {
 	const struct player_state *s = player->state;
 	struct ring *ring = player->config.ring;
-	uint32_t most = ring_block_count(ring) - 1;
+	uint32_t most = ring_block_count(ring) - 1 - PLAY_RESERVE;
 	bool has_pace = s->is_paced || player->config.destination->is_paced_by_device;
 
 	if (s->waiting_count == 0)

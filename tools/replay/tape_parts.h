@@ -19,8 +19,6 @@
 #include "tools/replay/tape_feed.h"
 
 #define TAPE_FILES_MAX 256 /* open at a time */
-#define TAPE_RESERVE \
-	1 /* blocks that are not planned: a gap needs one, when all others wait for it */
 
 /* A file that is read from. */
 struct tape_file {

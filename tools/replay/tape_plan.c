@@ -106,7 +106,7 @@ static uint32_t begin_block(struct tape *tape, uint64_t stream_offset)
 		.is_anew = tape->is_current_anew,
 	};
 
-	if (tape->item_count == tape->item_places || ring_free_count(tape->ring) <= TAPE_RESERVE)
+	if (tape->item_count == tape->item_places || ring_free_count(tape->ring) <= PLAY_RESERVE)
 		return RING_NONE;
 	item.block = ring_take(tape->ring);
 	if (item.block == RING_NONE)
@@ -248,8 +248,8 @@ static bool can_be_held(const struct tape *tape, uint64_t bytes)
 {
 	uint64_t blocks = ring_block_count(tape->ring);
 
-	return blocks > TAPE_RESERVE + 1 &&
-	       bytes <= (blocks - TAPE_RESERVE - 1) / 2 * (tape->block_bytes - 4096);
+	return blocks > PLAY_RESERVE + 1 &&
+	       bytes <= (blocks - PLAY_RESERVE - 1) / 2 * (tape->block_bytes - 4096);
 }
 
 static void append_piece(struct tape *tape, struct tape_piece *piece)
