@@ -173,6 +173,29 @@ expect 73 "$BIN/vsib-replay" "$RIG/stream" -t "file:$RIG/there"
 expect 0 "$BIN/vsib-replay" "$RIG/stream" -t "file:$RIG/there" --force
 same "$RIG/stream" "$RIG/there"
 
+# ---- what is not understood is refused, with what was given and what is expected
+
+for wrong in -r=fast -r=0 --rate=-5 --speed=0 --start=yesterday --stop=1Q --loop=-1 --loop=0 --loop=often --at=noon --gaps=close --fill=zeros \
+	--port=0 --port=70000 --pace=late --burst=0 --lump=0 --patience=x --ring=banana --block=0 --depth=0 --depth=99999 --engine=mmap \
+	--io=fast --verify=maybe --live=loud --round=0 --frame-rate=0 --duration=x --nonsense; do
+	status=0
+	timeout 20 "$BIN/vsib-replay" "$RIG/stream" -t null: "${wrong/#-r=/-r}" --live none 2>"$words" || status=$?
+	ended 64 $status vsib-replay "$wrong"
+	grep -q . "$words" || rig_fail "nothing is said of $wrong"
+done
+for wrong in '' '-t null:' "$RIG/stream" "$RIG/stream -t null: -r 8 --as-recorded" "$RIG/stream -t null: --speed 2" "$RIG/stream -t null: --dry-run" \
+	"$RIG/stream -t nosuch:" "$RIG/stream -t udp:nowhere" "$RIG/stream -t file:" "$RIG/stream -t - --json -"; do
+	status=0
+	# shellcheck disable=SC2086 # several words
+	timeout 20 "$BIN/vsib-replay" $wrong --live none >/dev/null 2>"$words" || status=$?
+	ended 64 $status "vsib-replay $wrong"
+done
+play 66 "$RIG/nothing" -t null:
+play 66 "$a" -t null:
+play 73 "$RIG/stream" -t "file:$RIG/nowhere/out"
+play 73 "$RIG/stream" -t "file:$RIG/stream"
+says '--force'
+
 # ---- a dry run, and signals
 
 play 0 "$RIG/stream" --dry-run -r 1
