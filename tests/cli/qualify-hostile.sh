@@ -83,7 +83,8 @@ rig_disk fixed 400
 rig_disk filled 400
 begin gone 2 "$RIG/gone"
 begin fixed 2 "$RIG/fixed"
-begin filled 3 "$RIG/filled"
+# it takes more than there is room for, so that it begins new files, and lets old ones go, all the time
+begin filled 3 -r 160 -H 10s "$RIG/filled"
 rig_die gone
 rig_read_only fixed
 fallocate -l 10G "$RIG/filled/others" 2>/dev/null || dd if=/dev/zero of="$RIG/filled/others" bs=1M 2>/dev/null
